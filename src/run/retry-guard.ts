@@ -80,15 +80,15 @@ type Verdict =
  * Accepts the records that the retry may send: records with a rejected key, and records without a readable key before
  * that are not acknowledged for another record. Records of which another run has written or confirmed a version since are skipped, whatever
  * their values are now; all others are rejected, also those that another run of the job has left in doubt since (`doubtsOf`).
- * `update`: of a job with `mode: update`, whether neither it nor another update has run since. Then its rows for products that it could not
- * change are accepted once another job has sent these. SourceError if no record of the file was rejected: then it is another file.
+ * `isLatest`: neither the job nor another one that may have sent the same fields has run since. Then what others have written is no newer
+ * version: of an update, the products that it could not change. SourceError if no record of the file was rejected: then it is another file.
  */
 export async function* guardRetry(
   batches: AsyncIterable<readonly Item[]>,
   guard: RetryGuard,
   ledger: Pick<Ledger, 'marks' | 'writtenSince'>,
   doubtsOf: (keys: readonly string[]) => Promise<OwnDoubts>,
-  update?: { readonly isLatest: boolean },
+  { isUpdate, isLatest }: { readonly isUpdate: boolean; readonly isLatest: boolean },
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
   const keyless = placesByLine(guard.keyless.map(([file, line]) => ({ file, line })));
@@ -106,21 +106,19 @@ export async function* guardRetry(
     const before = known.get(key);
     if (before === undefined) {
       // An update is known by its rows: whatever was corrected in them, it changes a product that is there.
-      const hadNoKey =
-        update === undefined
-          ? within(keyless, spans) !== undefined
-          : spans.every((span) => within(keyless, [span]) !== undefined);
+      const hadNoKey = isUpdate
+        ? spans.every((span) => within(keyless, [span]) !== undefined)
+        : within(keyless, spans) !== undefined;
       familiar ||= hadNoKey;
-      if (!hadNoKey || (isAcknowledged && update === undefined)) {
+      if (!hadNoKey || (isAcknowledged && !isUpdate)) {
         strange += 1;
         return { kind: 'rejected', key: hadNoKey ? null : key, reason: notRejected(guard, spans) };
       }
     } else {
       familiar = true;
     }
-    const wasAwaited = before === undefined && update?.isLatest === true;
-    if (since === 'written' && !wasAwaited)
-      return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
+    const isOlder = isLatest && (before === undefined || !isUpdate);
+    if (since === 'written' && !isOlder) return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
     if (since === 'in-doubt') return { kind: 'rejected', key, reason: inDoubtSince(guard, spans) };
     const cell = within(refused, spans);
     if (cell === undefined || item.kind === 'rejected') return { kind: 'passed' };

@@ -103,6 +103,37 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(prices).toEqual([11, 12, undefined, 14, 77]);
   });
 
+  it('is no reason against a retry where it was an update of fields that the job keeps', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    const retried = async () => {
+      const { run, rejectsFile } = await shop.catalogSends({ 'lamp-1': -1, 'lamp-2': -1 });
+      const file = join(shop.workspace.dir, String(rejectsFile));
+      await writeFile(file, (await readFile(file, 'utf8')).replaceAll('tbc', '77'));
+      return async () => await shop.run('retry', String(run));
+    };
+    const over = await retried();
+    await shop.workspace.write('stock.csv', 'SKU,Qty\nlamp-1,3\n');
+    await shop.run('run', 'stock');
+    expect(await over(), 'the catalog sends its own stock').toMatchObject({ applied: 1, skipped: 1 });
+    await shop.workspace.write(
+      'jobs/catalog.yaml',
+      `${FILES['jobs/catalog.yaml']}keep: [variants.quantity]\n`,
+    );
+    await shop.catalogSends({});
+    const kept = await retried();
+    await shop.workspace.write('stock.csv', 'SKU,Qty\nlamp-1,2\n');
+    expect(await shop.run('run', 'stock')).toMatchObject({ applied: 1 });
+    expect(await kept()).toMatchObject({ code: 0, applied: 2, skipped: 0 });
+    expect(shop.held().get('lamp-1')?.variants).toMatchObject([{ price: 77, quantity: 2 }]);
+    // A whole product of another job is newer.
+    await shop.catalogSends({});
+    const other = await retried();
+    await shop.otherSends({ 'lamp-1': 50 });
+    expect(await other()).toMatchObject({ applied: 1, skipped: 1 });
+    expect([shop.priceOf('lamp-1'), shop.priceOf('lamp-2')]).toEqual([50, 77]);
+  });
+
   it('is not what a killed retry has left in doubt: the next retry sends that, also after a run', async () => {
     await using redis = await openRedis();
     await using shop = await openTwoJobs(redis, 60);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CurrencyWatch, type KnownCurrency, type MappingContext } from '../../mapping/compile-mapping.ts';
 import type { StoreList } from '../../mapping/lookup-table.ts';
 import { mappedFields } from '../../mapping/spec/mapping-spec.ts';
-import { membersOf, type SourceItem } from '../../model/mapped-record.ts';
+import { membersOf, reportedField, type SourceItem } from '../../model/mapped-record.ts';
 import { comparedEmail } from '../../model/operation.ts';
 import type { Plan, PlanSource } from '../../model/plan.ts';
 import { withMessages } from '../../model/reason.ts';
@@ -81,10 +81,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     job.mode !== 'create' &&
     // Which contact a row belongs to changes with the store.
     source.contacts === undefined;
-  const update =
-    guard !== undefined && job.mode === 'update'
-      ? { isLatest: !(await hasUpdatedSince(context, request, run, guard)) }
-      : undefined;
+  const isLatest = guard !== undefined && !(await isOvertaken(context, request, run, guard));
   const position = await ledger.position();
   const index = hasBlocks && !run.resend ? await keptBlocks(context, run, position) : undefined;
   const blocks = { index, position, open: () => withRedactedReasons(reading.openBlocks(index), redact) };
@@ -109,7 +106,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
               adoption?.guardOf(guard) ?? guard,
               ledger,
               (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)),
-              update,
+              { isUpdate: job.mode === 'update', isLatest },
             ),
         redact,
       ),
@@ -144,29 +141,40 @@ function fieldsOfUpdate({ job, mapping: { spec } }: ImportRequest) {
 }
 
 /**
- * Whether the job has run since the run that this one retries, other than for the same retry, or another update may have sent
- * the same fields.
+ * Whether the job has run since the run that this one retries, other than for the same retry, or another job may have sent what
+ * it sends: of an update the same fields, of whole products any field that the job does not keep.
  */
-async function hasUpdatedSince(
+async function isOvertaken(
   { state: { runs }, artifacts }: RunContext,
   request: ImportRequest,
   run: Run,
   guard: RetryGuard,
 ) {
   const fields = fieldsOfUpdate(request);
+  const kept = new Set(request.job.keep?.map(reportedField));
+  const keeps = (sender: string) =>
+    request.senders
+      ?.find(({ job, updates }) => job === sender && updates)
+      ?.fields.every((field) => kept.has(reportedField(field))) === true;
   const of = await runs.get(guard.retryOf);
   const isAttempt = isAttemptOf(guard);
   for (const since of await runs.list({ kinds: EXECUTING_KINDS })) {
     if (of !== undefined && since.sequence <= of.sequence) return false;
-    if (since.id === run.id || isAttempt(since) || !isSameTarget(since, run)) continue;
+    if (since.id === run.id || !isSameTarget(since, run)) continue;
+    const hasSent = since.totals?.applied !== 0;
+    if (isAttempt(since) && (fields !== null || !hasSent)) continue;
     if (since.job === run.job) return true;
-    if (since.totals?.applied === 0) continue;
+    if (fields !== null && !hasSent) continue;
     const plan = await readPlan(artifacts.run(since.id)).catch(() => undefined);
     if (plan === undefined) return true;
-    if (plan.mode === 'update' && plan.fieldsChanged.some(({ field }) => fields?.has(field) !== false))
-      return true;
+    const isUpdate = plan.mode === 'update';
+    if (fields === null ? !isUpdate || !keeps(since.job) : isUpdate && changesAny(plan, fields)) return true;
   }
   return of === undefined;
+}
+
+function changesAny({ fieldsChanged }: Plan, fields: ReadonlySet<string>) {
+  return fieldsChanged.some(({ field }) => fields.has(field));
 }
 
 /** `options[].advanced` as mapping or store fix it; undefined where the variants of a product decide. */

@@ -61,7 +61,10 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     admit: (records) =>
       guard === undefined
         ? records
-        : guardRetry(records, guard, ledger, (keys) => ownDoubts(context, run, keys, isAttemptOf(guard))),
+        : guardRetry(records, guard, ledger, (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)), {
+            isUpdate: false,
+            isLatest: false,
+          }),
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     keyDigest: null,
     previous: { rows: null, keyDigest: null },
