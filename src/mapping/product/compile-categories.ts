@@ -45,7 +45,8 @@ export function compileCategories(
         findInStore?.(levels, name) ?? { name, url: slugify(name), parentCategory: 0 };
       const by = typeof category === 'number' ? category : (category.id ?? category.url);
       const same = found.get(by);
-      if (by !== '' && same === undefined) found.set(by, category);
+      if (by === '') scope.notes.push('categories: no url can be made of the name, left out');
+      else if (same === undefined) found.set(by, category);
       if (typeof same === 'object' && signsOf(same.name) !== signsOf(name))
         scope.notes.push('categories: another one of the product has the same url, left out');
     }
