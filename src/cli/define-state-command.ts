@@ -13,8 +13,9 @@ import { withJsonError } from './with-json-result.ts';
 
 /** The result of a command. */
 export interface Printed {
-  /** For people, in whole lines. */
+  /** For people, in whole lines; with `isData`, for programs. */
   readonly text: string | AsyncIterable<Uint8Array | string>;
+  readonly isData?: boolean;
   /** For programs, with `--json`; absent where the text is for both. */
   readonly json?: object | (() => Promise<object>);
   /** The exit code, if it is not 0. */
@@ -42,12 +43,18 @@ export function defineStateCommand<const Arguments extends AnyArguments, Options
       withJsonError(invocation, options.json, async () => {
         check?.(texts, options);
         await using open = await openCommandContext(invocation, { withoutThread });
-        const { text, json, code = 0 } = await run({ ...invocation, ...open }, texts, options);
+        const {
+          text,
+          isData = false,
+          json,
+          code = 0,
+        } = await run({ ...invocation, ...open }, texts, options);
         if (options.json && json !== undefined)
           printJson(invocation.terminal, typeof json === 'function' ? await json() : json);
         else
           for await (const part of typeof text === 'string' ? [text] : text)
-            invocation.terminal.out(String(part));
+            if (isData || typeof part !== 'string') invocation.terminal.data(part);
+            else invocation.terminal.out(part);
         return code;
       }),
   });

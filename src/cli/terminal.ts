@@ -1,9 +1,11 @@
 import pc from 'picocolors';
 import { ACTING_CLASS } from '../text/printable.ts';
 
-/** The output of a command: results go to `out`, progress and messages to `err`. */
+/** The output of a command: results go to `out` and `data`, progress and messages to `err`. */
 export interface Terminal {
   readonly out: (text: string) => void;
+  /** For what programs read: unchanged, except on a terminal. */
+  readonly data: (part: Uint8Array | string) => void;
   readonly err: (text: string) => void;
   /** Whether standard error is a terminal. Then progress is a bar that is redrawn. */
   readonly interactive: boolean;
@@ -62,9 +64,15 @@ export function processTerminal(): Terminal {
     process.stderr.write(`Standard output cannot be written: ${code}. The command continues.\n`);
   });
   const interactive = process.stderr.isTTY === true;
-  const colors = process.stdout.isTTY === true && pc.isColorSupported;
+  const isShown = process.stdout.isTTY === true;
+  const colors = isShown && pc.isColorSupported;
+  const out = (text: string) => void process.stdout.write(escapeControls(text, { colors, redrawing: false }));
   return {
-    out: (text) => void process.stdout.write(escapeControls(text, { colors, redrawing: false })),
+    out,
+    data: (part) => {
+      if (!isShown) process.stdout.write(part);
+      else out(typeof part === 'string' ? part : Buffer.from(part).toString());
+    },
     err: (text) =>
       void process.stderr.write(escapeControls(text, { colors: interactive, redrawing: interactive })),
     interactive,

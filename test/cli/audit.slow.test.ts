@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -58,4 +59,14 @@ it('the audit log has who ran, planned, approved and was refused, for people and
   expect(altered.stdout).toMatch(
     new RegExp(`^Entry 3 of 3 \\(.*, ${me}: approved a plan ${id}\\) was altered`),
   );
+
+  await workspace.storeferry('run', 'a\u200bb');
+  const [line = ''] = (await workspace.storeferry('audit', 'export')).stdout.trimEnd().split('\n').slice(-1);
+  const { hash: own, ...hashed } = JSON.parse(line);
+  expect(
+    createHash('sha256')
+      .update(line.replace(`,"hash":"${own}"`, ''))
+      .digest('hex'),
+  ).toBe(own);
+  expect(hashed).toMatchObject({ job: 'a\u200bb', outcome: 'refused' });
 });

@@ -141,6 +141,34 @@ describe('catalog', () => {
   });
 });
 
+it('data on standard output has the bytes of --out, also of characters that act on a terminal', async () => {
+  await using setup = await setupNightly(1);
+  const { workspace } = setup;
+  const body = '<p>one\r\nline\u200btwo \u200fthree\u2028</p>';
+  const products = manyProducts(2).map((product, index) =>
+    index === 0 ? product : { ...product, handle: 'b\u200bad', price: 'free' },
+  );
+  const catalog = shopifyCatalog(products).replace('<p>About Product 1</p>', `"${body}"`);
+  await workspace.write('catalog.csv', catalog);
+  const run = String((await workspace.storeferry('run', 'nightly', '--json')).json()['run']);
+  const written = async (name: string, ...command: string[]) => {
+    const out = join(workspace.dir, name);
+    expect((await workspace.storeferry(...command, '--out', out)).code).toBe(0);
+    return await readFile(out, 'utf8');
+  };
+  const csv = await written('now.csv', 'catalog');
+  expect(csv).toContain(body);
+  expect((await workspace.storeferry('catalog')).stdout).toBe(csv);
+  const records = ['runs', run, '--records'];
+  const listed = await written('records.csv', ...records);
+  expect(listed).toContain('\u200b');
+  expect((await workspace.storeferry(...records, '--csv')).stdout).toBe(listed);
+  expect((await workspace.storeferry(...records, '--json')).stdout).toBe(
+    await written('records.jsonl', ...records),
+  );
+  expect((await workspace.storeferry(...records)).stdout).not.toContain('\u200b');
+});
+
 it('a catalog without a history says so, and only of an earlier time', async () => {
   await using setup = await setupNightly(3);
   const { workspace } = setup;

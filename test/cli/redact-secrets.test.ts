@@ -135,6 +135,7 @@ it('the log of a worker is JSON without secrets, whatever part of a line they ar
   let written = '';
   const terminal = {
     out: () => {},
+    data: () => {},
     err: (text: string) => {
       written += text;
     },

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { escapeControls } from '../../src/cli/terminal.ts';
+import { expect, it, vi } from 'vitest';
+import { escapeControls, processTerminal } from '../../src/cli/terminal.ts';
 import { printable } from '../../src/text/printable.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
@@ -49,5 +49,25 @@ it('prints no escape sequence of a file name or a key', async () => {
     const { stdout, stderr } = await workspace.storeferry(...command);
     expect(stdout + stderr).not.toContain('\u001b');
     expect(stdout + stderr).not.toContain('\u0007');
+  }
+});
+
+it('data is unchanged for programs, and escaped on a terminal', () => {
+  const { isTTY } = process.stdout;
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    for (const [shown, text] of [
+      [false, 'a\r\n\u001b[2J'],
+      [true, 'a\\u000d\n\\u001b[2J'],
+    ] as const) {
+      process.stdout.isTTY = shown;
+      const { data } = processTerminal();
+      data('a\r\n\u001b[2J');
+      data(Buffer.from('a\r\n\u001b[2J'));
+      expect(write.mock.calls.splice(0).map(([part]) => String(part))).toEqual([text, text]);
+    }
+  } finally {
+    process.stdout.isTTY = isTTY;
+    write.mockRestore();
   }
 });

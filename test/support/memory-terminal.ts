@@ -8,6 +8,9 @@ export function memoryTerminal(): { readonly terminal: Terminal; out(): string; 
       out(text) {
         printed.out += text;
       },
+      data(part) {
+        printed.out += String(part);
+      },
       err(text) {
         printed.err += text;
       },

@@ -22,7 +22,7 @@ export prints one JSON object per entry, the oldest first. Its "hash" is the SHA
   },
   async run({ context }, { action }, { known }) {
     const stored = await context.state.audit.stored();
-    if (action === 'export') return { text: stored.map((entry) => `${entry}\n`).join('') };
+    if (action === 'export') return { text: stored.map((entry) => `${entry}\n`).join(''), isData: true };
     const { fault: chainFault, hashes, unchained } = verifyAuditChain(stored);
     const isUnknown = known !== undefined && !hashes.includes(known.toLowerCase());
     const fault = chainFault ?? (isUnknown ? { kind: 'unknown' as const, number: null } : null);

@@ -43,7 +43,7 @@ request body of a product per line. The history has what the store acknowledged,
       Object.assign(found, { products: 0, damaged: 0, older: 0, current: 0 });
       return catalogBodies(catalogAsOf(context, target, at), found);
     }, format);
-    return { text: printed() };
+    return { text: printed(), isData: out === undefined };
 
     async function* printed() {
       if (out === undefined) yield* content;

@@ -189,7 +189,8 @@ async function listRecords(
     throw new UsageError(`Run ${run.id} of ${run.job} exports ${run.resource}: it has no records.`);
   if (found === undefined) return refuseUnknownRun(id);
   const open = () => runRecords(context, { ...found, run, outcome });
-  if (out === undefined) return { text: recordContent(open, json ? 'jsonl' : csv ? 'csv' : 'text') };
+  if (out === undefined)
+    return { text: recordContent(open, json ? 'jsonl' : csv ? 'csv' : 'text'), isData: json || csv };
   await writeOut(out, recordContent(open, formatOf(out)));
   return { text: `The records of run ${id} are written to ${out}.\n` };
 }
