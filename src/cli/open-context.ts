@@ -49,9 +49,9 @@ export interface OpenContext extends AsyncDisposable {
   readonly storeStats: StoreClients['stats'];
 }
 
-interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions, 'commandTimeoutMs'> {
-  /** As in `StateOptions`, or what decides it. */
-  readonly withoutThread?: boolean | ((workspace: Workspace) => boolean);
+interface ContextOptions
+  extends Pick<RunContext, 'program'>,
+    Pick<StateOptions, 'commandTimeoutMs' | 'withoutThread'> {
   /** Called while the state opens. */
   readonly meanwhile?: (workspace: Workspace) => Promise<unknown>;
   /** Called once for each unreadable part of the state, which is ignored. Default: prints it. */
@@ -79,7 +79,6 @@ export async function openContext(
     program = PROGRAM,
     secrets = secretRedactor(),
     onUnreadable = (problem) => void process.stderr.write(`${problem}\n`),
-    withoutThread,
     ...options
   }: ContextOptions = {},
 ): Promise<OpenContext> {
@@ -97,7 +96,6 @@ export async function openContext(
     artifacts,
     leaseMs,
     ...options,
-    withoutThread: typeof withoutThread === 'function' ? withoutThread(workspace) : withoutThread,
     meanwhile: () => Promise.resolve(meanwhile?.(workspace)),
     onUnreadable: onceEach(onUnreadable),
   });

@@ -63,7 +63,6 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
     'runs --audit --job nightly-catalog',
   ],
   json: 'jobs with their next runs, the latest runs, and those that wait for a worker; or one run; with --records, a line per record; with --audit, `{"audit": […]}`',
-  withoutThread: true,
   async run(open, { run: named }, { json, ...typed }) {
     const isJob = named !== undefined && (await isJobName(open, named));
     const id = isJob ? undefined : named;

@@ -19,7 +19,6 @@ export const tokensCommand = defineStateCommand({
 is kept in .storeferry/api-tokens.json.`,
   examples: ['tokens make ci --scope operate --days 30', 'tokens', 'tokens revoke ci'],
   json: '`{"tokens":[{"name","scope","made","expires"}]}`, and with make `token`',
-  withoutThread: true,
   async run({ context }, { action, name = '' }, { scope = 'view', days }) {
     const tokens = openAccounts(context).apiTokens;
     let token: string | undefined;
