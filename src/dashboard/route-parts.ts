@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isName } from '../config/store-config.ts';
 import type { Workspace } from '../config/workspace.ts';
 import { ACTIONS, type AuditedAction, recordAction } from '../model/action.ts';
 import { MAX_SHEET_ROWS } from '../model/row.ts';
-import type { Run } from '../model/run.ts';
+import { jobFile, type Run } from '../model/run.ts';
 import { sentenceOf } from '../model/storeferry-error.ts';
 import { countRunRecords, findRunLedger } from '../run/records/run-records.ts';
 import { withLiveStatus } from '../run/report/read-stored-report.ts';
@@ -77,6 +78,17 @@ export function workspaceOf({ readWorkspace }: DashboardContext, job: string): W
   if (names.includes(job)) return workspace;
   const advice = `Jobs are the files in jobs/${didYouMean(job, names) || '.'}`;
   throw new PageError(404, `There is no job ${job}`, advice);
+}
+
+/** The same for a change of the job's file; PageError for a job whose file has others too, which would change with it. */
+export function workspaceToEdit(dashboard: DashboardContext, job: string): Workspace {
+  const workspace = workspaceOf(dashboard, job);
+  if (isName(job)) return workspace;
+  throw new PageError(
+    409,
+    `${job} shares its file`,
+    `Change ${jobFile(job)} by hand: it is a job for several stores.`,
+  );
 }
 
 /** The workspace and an import of it; PageError if it has no such job, or that is an export, with what follows from that. */

@@ -32,7 +32,14 @@ import {
 } from '../pages/link-button.ts';
 import { emptyBox, type Page, pageOf, pager, tableBox } from '../pages/page.ts';
 import { attributes, submitButton } from '../pages/post-form.ts';
-import { audit, type FormFields, liveRun, type RouteParts, workspaceOf } from '../route-parts.ts';
+import {
+  audit,
+  type FormFields,
+  liveRun,
+  type RouteParts,
+  workspaceOf,
+  workspaceToEdit,
+} from '../route-parts.ts';
 import { storeWords } from './confirm-run.ts';
 import { type ActionPages, type Confirmation, confirmationForm, isUuid } from './confirmation.ts';
 
@@ -87,7 +94,7 @@ export function recordActions({ dashboard, uploads }: RouteParts): ActionPages {
     },
     'leave-out': {
       async ask({ subject: job, fields }) {
-        const leftOut = leftOutIn(workspaceOf(dashboard, job), job);
+        const leftOut = leftOutIn(workspaceToEdit(dashboard, job), job);
         if (fields['key'] !== undefined) return confirmLeaveOut(job, fields['key'], fields);
         if (leftOut.length > 0) return confirmTakeBack(job, leftOut);
         const body = emptyBox('None', 'A rejected record is left out where it is corrected.');
@@ -95,7 +102,7 @@ export function recordActions({ dashboard, uploads }: RouteParts): ActionPages {
       },
       async act(request) {
         const { subject: job, fields } = request;
-        const workspace = workspaceOf(dashboard, job);
+        const workspace = workspaceToEdit(dashboard, job);
         const { key } = fields;
         // Read once: what another visitor saves meanwhile is not overwritten.
         const file = readEditable(workspace, jobFile(job));

@@ -44,6 +44,7 @@ import {
   importOf,
   limitConcurrentReads,
   type RouteParts,
+  workspaceToEdit,
 } from '../route-parts.ts';
 import {
   changedLines,
@@ -77,6 +78,8 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
   const open = (name: string): OpenMatching => {
     const { workspace, job } = importOf(dashboard, name, 'it has no mapping');
     const mapping = workspace.mapping(job.mapping);
+    // The job is to name the copy.
+    if (mapping.shipped) workspaceToEdit(dashboard, name);
     const target = mapping.shipped ? freeYamlName(join(workspace.dir, 'mappings'), name) : mapping.name;
     const others = workspace.jobNames().filter((other) => {
       const used = workspace.inspectJob(other).job;

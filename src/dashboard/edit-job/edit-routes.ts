@@ -19,7 +19,7 @@ import { secretRedactor } from '../../text/mask-personal-data.ts';
 import { serverTimezone } from '../../text/printable.ts';
 import type { Viewer } from '../access/sessions.ts';
 import { jobHref } from '../pages/link-button.ts';
-import { audit, FOR_EDITORS, type RouteParts, workspaceOf } from '../route-parts.ts';
+import { audit, FOR_EDITORS, type RouteParts, workspaceToEdit } from '../route-parts.ts';
 import { besideFields, type EditValues, fieldErrors, mapValues } from './edit-field.ts';
 import { editsOf, pathsOf, valuesOf, withTypedValues } from './edit-form.ts';
 import { type EditPageFacts, editPage, LOCATION_MISSING } from './edit-page.ts';
@@ -50,7 +50,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
   };
 
   const testedPage = async (name: string, viewer: Viewer) => {
-    const workspace = workspaceOf(dashboard, name);
+    const workspace = workspaceToEdit(dashboard, name);
     const { notify } = workspace.job(name);
     const results = await testNotifications(dashboard.context, name, notify);
     const told = results.map(({ host, problem }) => `${host}: ${problem ?? 'it has arrived'}`);
@@ -65,13 +65,13 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
 
   app.get('/jobs/:job/edit', FOR_EDITORS, (request, reply) => {
     const { subject: name } = request;
-    const facts = factsOf(workspaceOf(dashboard, name), name);
+    const facts = factsOf(workspaceToEdit(dashboard, name), name);
     return reply.sendPage(editPage(facts, request.viewer), facts.file.problems.length > 0 ? 422 : 200);
   });
 
   app.post('/jobs/:job/edit', async (request, reply) => {
     const { subject: name } = request;
-    const workspace = workspaceOf(dashboard, name);
+    const workspace = workspaceToEdit(dashboard, name);
     const facts = factsOf(workspace, name);
     const { file, values: now } = facts;
     const fields = request.fields;
@@ -84,7 +84,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
       return reply.sendPage(editPage(shown, request.viewer), status);
     };
     const outdated = () => {
-      const current = factsOf(workspaceOf(dashboard, name), name);
+      const current = factsOf(workspaceToEdit(dashboard, name), name);
       return again(409, { ...current, values: merged(current.values, before, typed), outdated: before });
     };
     if (file.problems.length > 0) return again(422, {});
@@ -122,7 +122,7 @@ export function editRoutes(app: FastifyInstance, { dashboard }: Pick<RouteParts,
         if (saved.removed.length === 0) return reply.redirect(jobHref(name), 303);
         return reply.sendPage(
           editPage(
-            { ...factsOf(workspaceOf(dashboard, name), name), removed: saved.removed },
+            { ...factsOf(workspaceToEdit(dashboard, name), name), removed: saved.removed },
             request.viewer,
           ),
         );

@@ -34,7 +34,7 @@ import {
   namedChoices,
   postForm,
 } from '../pages/post-form.ts';
-import { audit, type RouteParts, workspaceOf } from '../route-parts.ts';
+import { audit, type RouteParts, workspaceToEdit } from '../route-parts.ts';
 import { type Control, controlOf, type EditValues, fieldErrors } from './edit-field.ts';
 import { scheduleControls } from './edit-page.ts';
 import { EXPORTS } from './edit-routes.ts';
@@ -55,16 +55,6 @@ type Errors = Readonly<Record<string, string>>;
 /** Jobs as files: exports are made, and jobs copied, renamed and removed. */
 export function jobFileRoutes(app: FastifyInstance, { dashboard }: RouteParts): void {
   const { context, actions, readWorkspace, redact } = dashboard;
-  /** PageError for a job whose file has others too. */
-  const workspaceWith = (job: string): Workspace => {
-    const workspace = workspaceOf(dashboard, job);
-    if (isName(job)) return workspace;
-    throw new PageError(
-      409,
-      `${job} shares its file`,
-      `Change ${jobFile(job)} by hand: it is a job for several stores.`,
-    );
-  };
   /** PageError while the job works: its run reads the file, and is listed under its name. */
   const refuseActive = async (job: string) => {
     const runs = await listLiveRuns(context, { job, statuses: ['running'] });
@@ -152,7 +142,7 @@ ${postForm({ action, style: 'draft', body }, viewer)}`,
     };
   });
   formRoutes('duplicate', actionRoute('duplicate'), '/edit', (job) => {
-    const workspace = workspaceWith(job);
+    const workspace = workspaceToEdit(dashboard, job);
     const file = readEditable(workspace, jobFile(job));
     const stores = storeChoices(workspace);
     return {
@@ -178,7 +168,7 @@ ${postForm({ action, style: 'draft', body }, viewer)}`,
     };
   });
   formRoutes('rename', actionRoute('rename'), '', (job) => {
-    const workspace = workspaceWith(job);
+    const workspace = workspaceToEdit(dashboard, job);
     return {
       title: `Rename ${job}`,
       lead: html`The file of ${jobLink(job)} gets another name.`,
@@ -220,12 +210,12 @@ ${postForm({ action, style: 'draft', body }, viewer)}`,
   });
 
   app.get(actionRoute('remove'), accessTo('remove'), ({ subject: job, viewer }, reply) => {
-    workspaceWith(job);
+    workspaceToEdit(dashboard, job);
     return reply.sendPage(confirmationPage(confirmRemove(job), viewer));
   });
   app.post(actionRoute('remove'), async (request, reply) => {
     const { subject: job } = request;
-    const workspace = workspaceWith(job);
+    const workspace = workspaceToEdit(dashboard, job);
     await refuseActive(job);
     const jobs = workspace.path('jobs');
     await removeJob(context, job, () =>

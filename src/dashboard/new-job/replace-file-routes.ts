@@ -22,11 +22,17 @@ export function replaceFileRoutes(app: FastifyInstance, { dashboard, uploads }: 
   const targetOf = ({ subject: name, query }: FastifyRequest) => {
     const { file = 'source' } = formFields(query);
     const workspace = dashboard.readWorkspace();
-    const { job } = workspace.inspectJob(name);
-    const targets = job?.kind === 'import' ? uploadTargets(workspace, job) : [];
-    const target = targets.find(({ id }) => id === file);
+    const targetsOf = (one: string) => {
+      const { job } = workspace.inspectJob(one);
+      return job?.kind === 'import' ? uploadTargets(workspace, job) : [];
+    };
+    const target = targetsOf(name).find(({ id }) => id === file);
     if (target === undefined) throw notFoundError(`The job ${name} reads no such file that can be uploaded.`);
-    return { workspace, job: name, target };
+    const { path } = target;
+    const others = workspace
+      .jobNames()
+      .filter((other) => other !== name && targetsOf(other).some((one) => one.path === path));
+    return { workspace, job: name, target: { ...target, others } };
   };
 
   app.get('/jobs/:job/upload', FOR_EDITORS, (request, reply) => {
@@ -64,11 +70,11 @@ async function pathInWorkspace(workspace: Workspace, path: string) {
 
 function uploadPage(
   job: string,
-  { id, what, path, isThere }: UploadTarget,
+  { id, what, path, isThere, others }: UploadTarget & { readonly others: readonly string[] },
   problem: string | null,
   viewer: Viewer,
 ): Page {
-  const link = jobLink(job);
+  const link = html`${jobLink(job)}${others.map((other) => html`, ${jobLink(other)}`)}`;
   return {
     form: true,
     title: id === 'source' ? `Upload a new file for ${job}` : `Upload the ${what} of ${job}`,

@@ -58,7 +58,8 @@ export async function jobPage(
     ...(isIdleImport ? (['drift', 'verify'] as const) : []),
     isIdleImport && job.adopt !== undefined && ('adopt' as const),
   ]);
-  const changes = isName(facts.job) ? (['duplicate', 'rename', 'remove'] as const) : [];
+  const hasOwnFile = isName(facts.job);
+  const changes = hasOwnFile ? (['duplicate', 'rename', 'remove'] as const) : [];
   return {
     title: facts.job,
     section: 'jobs',
@@ -81,7 +82,7 @@ ${jobActions(card, viewer)}
 ${
   mayEdit &&
   buttonRow(
-    linkButton(`${href}/edit`, { label: 'Edit' }),
+    hasOwnFile && linkButton(`${href}/edit`, { label: 'Edit' }),
     job?.kind === 'import' && linkButton(`${href}/columns`, { label: 'Match columns' }),
     ...uploads.map(({ id, what }) =>
       linkButton(`${href}/upload${queryOf({ file: id })}`, {
@@ -111,7 +112,7 @@ function noRuns({ job }: JobCardFacts, viewer: Viewer) {
 function jobSettings(job: Job) {
   const own = job.kind === 'import' ? importSettings(job) : exportSettings(job);
   return html`<dl class="settings">${own}${fact('Notifies', notifyWords(job.notify))}</dl>
-<p class="quiet">To change the job, choose Edit (role edit). All of these settings are in ${code(jobFile(job.name))}.</p>`;
+<p class="quiet">${isName(job.name) ? 'To change the job, choose Edit (role edit).' : 'To change the job, edit its file: it is a job for several stores.'} All of these settings are in ${code(jobFile(job.name))}.</p>`;
 }
 
 function importSettings(job: ImportJob): Slot {

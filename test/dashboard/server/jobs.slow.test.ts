@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { link as linkFile, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -160,8 +161,8 @@ it('offers the actions of a job for one of several stores, and decides about man
   await using own = await makeWorkspace({
     'stores.yaml': `main: { ${store} }\noutlet: { ${store} }\n`,
     'jobs/goods.yaml':
-      'import: products\nstores: [main, outlet]\nsource: { path: goods.csv }\nmapping: shopify-products\nadopt: store\n',
-    'goods.csv': 'Handle,Title,Variant Price\nmug,Mug,1\n',
+      'import: products\nstores: [main, { store: outlet, mode: mirror }]\nsource: { path: uploads/goods.csv }\nmapping: shopify-products\nadopt: store\n',
+    'uploads/goods.csv': 'Handle,Title,Variant Price\nmug,Mug,1\n',
     'adopted-main-goods@main.csv': table,
     '.env': 'KEY=a-key-of-nobody\n',
   });
@@ -172,6 +173,10 @@ it('offers the actions of a job for one of several stores, and decides about man
     expect.arrayContaining(['Run goods@main', 'Plan goods@main', 'Verify', 'Pairs with the store']),
   );
   expect(actions).not.toContain('Rename');
+  expect(actions).not.toContain('Edit');
+  expect((await visitor.get('/jobs/goods%40main/upload')).words).toContain(
+    'which every run of goods@main, goods@outlet reads',
+  );
   expect((await visitor.get('/jobs/goods%40main/run')).words).toContain('Run goods@main?');
 
   const address = '/jobs/goods%40main/adopt';
@@ -198,4 +203,36 @@ it('offers the actions of a job for one of several stores, and decides about man
       .replace('jug-b,3,title,0.5,', '$&adopt')
       .replace('5,sku,0.9,', '$&new'),
   );
+});
+
+it('changes no file of jobs for several stores: each setting in it is that of the other stores too', async () => {
+  const store = 'baseUrl: http://127.0.0.1:9, apiKey: "$' + '{KEY}", weightUnit: kg';
+  const file =
+    'import: products\nstores: [main, { store: outlet, mode: mirror, safety: { maxDeletes: 1% } }]\nsource: { path: goods.csv }\nmapping: shopify-products\nsafety: { maxDeletes: 50% }\n';
+  await using own = await makeWorkspace({
+    'stores.yaml': `main: { ${store} }\noutlet: { ${store} }\n`,
+    'jobs/goods.yaml': file,
+    'jobs/alone.yaml': file.replace(/stores: .*/, 'store: main'),
+    'goods.csv': 'Handle,Title,Variant Price\nmug,Mug,1\n',
+    '.env': 'KEY=a-key-of-nobody\n',
+  });
+  const visitor = await (await serveDashboard(own)).signedIn('full');
+  const form = formOf(await visitor.get('/jobs/alone/edit'), '/jobs/alone/edit');
+  const sha256 = hash('sha256', file);
+  for (const [page, fields] of [
+    ['edit', { ...form.fields, sha256, mode: 'update', match: 'sku' }],
+    ['edit', { ...form.fields, sha256, maxDeletes: '90%' }],
+    ['columns', { sha256, do: 'save' }],
+    ['leave-out', { key: 'mug' }],
+  ] as const) {
+    const address = `/jobs/goods%40outlet/${page}`;
+    const csrf = form.fields;
+    for (const answer of [await visitor.get(address), await visitor.post(address, { ...csrf, ...fields })])
+      expect([page, answer.status, answer.words]).toEqual([
+        page,
+        409,
+        expect.stringContaining('Change jobs/goods.yaml by hand: it is a job for several stores.'),
+      ]);
+  }
+  expect(await readFile(join(own.dir, 'jobs/goods.yaml'), 'utf8')).toBe(file);
 });
