@@ -131,9 +131,14 @@ describe('verify', () => {
       number: index + 1,
       city: 'Leeds',
       tags: 'b;a',
+      optedOut: 'true',
     }));
     await using crm = await setupCrm({ rows });
     await crm.workspace.storeferry('run', 'crm');
+    // She has subscribed again.
+    const contact = crm.store.shop.contacts.get(1005);
+    expect(contact).toMatchObject({ subscribed: false });
+    crm.store.shop.contacts.set(1005, Object.assign({}, contact, { subscribed: true }));
     for (const id of [1003, 1007]) crm.store.shop.contacts.delete(id);
     const { code, stdout, stderr } = await crm.workspace.storeferry('verify', 'crm');
     expect(code).toBe(3);
@@ -141,6 +146,7 @@ describe('verify', () => {
     expect(stderr).not.toContain('created again');
     expect(stdout).toMatch(/as known +10 /);
     expect(stdout).toMatch(/rejected +2/);
+    expect(crm.store.shop.contacts.get(1005)).toMatchObject({ subscribed: true });
     expect(stdout).toContain('Of 12 contacts sent again, 2 were missing from the store.');
     expect(stdout).toContain('2 contacts not found');
     expect(stdout).toContain('2 records: Resource not found');

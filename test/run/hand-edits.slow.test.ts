@@ -290,6 +290,8 @@ describe('stock that a run does not change', () => {
     expect(await run('drift', 'sizes')).toMatchObject({ code: 0, edited: 0 });
 
     await sell(0, 2);
+    expect(await run('verify', 'sizes')).toMatchObject({ code: 0, sampled: Math.min(50, options.count) });
+    expect(await stock(), 'after records were sent again').toEqual(all([11, 0], [11, 2]));
     const prices = Array.from(
       { length: options.count },
       (_, number) => `bag-${number}-s,12\nbag-${number}-l,12`,

@@ -12,8 +12,9 @@ export const verifyCommand = defineRunCommand({
     sample: parsedOption('n', 'how many records to send again', 50, wholeNumber(1, 100_000_000)),
   },
   notes: `This writes to the store: each record of the sample is sent as the store last acknowledged it. Edits made in the
-store since are overwritten, and products that were deleted there are created again. It shows records that are gone or
-have another id; it cannot show an older value of a restored store, since the value is sent with the request.`,
+store since are overwritten, except consent and stock that can be read; products that were deleted there are created
+again. It shows records that are gone or have another id; it cannot show an older value of a restored store, since the
+value is sent with the request.`,
   examples: [
     'verify nightly-catalog',
     'verify nightly-catalog --sample 500',

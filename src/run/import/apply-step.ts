@@ -265,6 +265,9 @@ export function judgeRejected(
   return verdict === null ? undefined : new SafetyLimitError(verdict.message);
 }
 
+/** Stock that was read longer ago is read again before it is sent: the plan has waited for an approval, or takes hours to be sent. */
+const MAX_STOCK_AGE_MS = 15 * 60_000;
+
 /** Sends shards from this process, and records the traffic. */
 export async function deliverWithTraffic(
   traffic: RunTraffic,
@@ -277,6 +280,8 @@ export async function deliverWithTraffic(
   const { runs } = context.state;
   const before = await runs.tally(run.id);
   const storefront = await context.openStorefront(store);
+  const isStockOld = () =>
+    plan.readsStore === true && context.clock() - (run.stagedAt ?? run.startedAt) > MAX_STOCK_AGE_MS;
   const send = () =>
     sendOperations(context, {
       run,
@@ -287,7 +292,12 @@ export async function deliverWithTraffic(
       storefront: withAnswerListener(storefront, (key, body, answer) =>
         traffic.answers.add(key, body, answer, { keepValues: run.resource === 'products' }),
       ),
-      operations: withCurrentStock(context, delivery, storefront, readOperationsToSend(context, run, shards)),
+      operations: withCurrentStock(
+        context,
+        { run, store, isRead: isStockOld },
+        storefront,
+        readOperationsToSend(context, run, shards),
+      ),
       firstShard: shards[0]?.number ?? 0,
       judge: (tally) => judgeRejected(delivery, before.rejected + tally.rejected),
       onProgress: ({ applied, rejected, deleted }) =>

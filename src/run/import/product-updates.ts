@@ -94,24 +94,20 @@ function observeProducts(
   };
 }
 
-/** Stock that was read longer ago is read again before it is sent. */
-const MAX_STOCK_AGE_MS = 15 * 60_000;
-
 /**
- * The operations with the stock that their products have now, where the plan has read it a while ago: it has waited for an approval, or
- * takes hours to be sent. Products that are in doubt, or gone from the store, keep what the plan has for them.
+ * The operations with the stock that their products have now, where `isRead` when their batch is due: the plan has read it a while ago,
+ * or not at all. Products that are in doubt, or gone from the store, keep what the operation has for them.
  */
 export async function* withCurrentStock<Op extends Operation>(
   context: RunContext,
-  { run, plan, store }: Pick<Delivery, 'run' | 'plan' | 'store'>,
+  { run, store, isRead }: Pick<Delivery, 'run' | 'store'> & { readonly isRead: () => boolean },
   storefront: Pick<Storefront, 'product'>,
   operations: AsyncIterable<readonly Op[]>,
 ): AsyncGenerator<readonly Op[]> {
-  const { state, clock, signal } = context;
-  const isOld = () => clock() - (run.stagedAt ?? run.startedAt) > MAX_STOCK_AGE_MS;
+  const { state, signal } = context;
   const ledger = state.ledger(importTarget(run));
   for await (const batch of operations) {
-    const toRead = plan.readsStore === true && isOld() ? batch.filter(sendsVariants) : [];
+    const toRead = isRead() ? batch.filter(sendsVariants) : [];
     if (toRead.length === 0) {
       yield batch;
       continue;

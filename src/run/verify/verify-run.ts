@@ -18,6 +18,8 @@ import {
 import { withAnswerListener } from '../answer-tally.ts';
 import { endRun } from '../end-run.ts';
 import { unsentError } from '../import/finish-step.ts';
+import { withCurrentStock } from '../import/product-updates.ts';
+import { productWrites } from '../kept-probe.ts';
 import { createReconciledRun, lockJob, lockTarget } from '../lock-job.ts';
 import type { RunContext, VerifyRequest } from '../run-context.ts';
 import { newRun, runPipeline } from '../run-pipeline.ts';
@@ -186,11 +188,17 @@ export async function verifyRun(surroundings: RunContext, request: VerifyRequest
       // As a run sends: with the same limits, ledger and stops.
       const altered = new Map<string, readonly string[]>();
       const storefront = await context.openStorefront(store);
+      const { reads } = await productWrites(context, run, store);
       await sendOperations(context, {
         run,
         store,
         lock,
-        operations: sampledOperations(context.state.ledger(importTarget(run)), job, keys),
+        operations: withCurrentStock(
+          context,
+          { run, store, isRead: () => reads },
+          storefront,
+          sampledOperations(context.state.ledger(importTarget(run)), job, keys),
+        ),
         firstShard: 1,
         storefront: withAnswerListener(storefront, (key, body, answer) =>
           altered.set(key, answeredDifferences(body, answer).altered),
@@ -269,10 +277,19 @@ async function* sampledOperations(
       record !== undefined &&
       isComparable(record.mark, resource) &&
       otherUrlIn(record.observation) === undefined
-        ? [repeatingOperation(record, resource, index, shard)]
+        ? [withoutConsent(repeatingOperation(record, resource, index, shard))]
         : [],
     );
   }
+}
+
+const CONSENT = ['subscribed', 'subscriberLists'];
+
+/** Of a contact that has more than its consent, everything else: somebody may have withdrawn it in the store. */
+function withoutConsent(operation: ShardOperation): ShardOperation {
+  if (operation.kind !== 'update-contact') return operation;
+  const fields = Object.keys(JSON.parse(operation.body)).filter((name) => !CONSENT.includes(name));
+  return fields.length === 0 ? operation : { ...operation, part: { fields } };
 }
 
 /** A sample of keys from the ledger, and counts of all keys of the job: `known` includes those that `includes` leaves out. */
