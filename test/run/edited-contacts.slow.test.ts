@@ -200,6 +200,24 @@ describe('contacts that were edited in the store', () => {
     expect(await contact(first + 3)).toMatchObject({ phone: `+47 ${first + 3}` });
   });
 
+  it('are restored in the fields that differ alone', async () => {
+    await using crm = await openCrm([1002, 1003]);
+    const { folder, contact, source, run, edit } = crm;
+    await source('+44 ');
+    await run('run', 'crm');
+    expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+    await edit(1002, { name: 'Ann Fox' });
+    expect(await run('drift', 'crm', '--accept')).toMatchObject({ edited: 1 });
+    await edit(1002, { phone: '+1', subscribed: false });
+    expect(await run('drift', 'crm')).toMatchObject({ edited: 1, fields: 1 });
+    const planned = await run('drift', 'crm', '--restore');
+    expect(planned).toMatchObject({ changed: 1, fieldsChanged: { phone: 1 } });
+    expect(await run('approve', String(planned['run']))).toMatchObject({ code: 0, applied: 1 });
+    expect(await contact(1002)).toMatchObject({ name: 'Ann Fox', phone: '+44 1002', subscribed: false });
+    expect(await run('drift', 'crm')).toMatchObject({ code: 0, edited: 0 });
+    expect(await run('run', 'crm')).toMatchObject({ unchanged: 2, requests: 0 });
+  });
+
   it('keep their edits through kills, also where the source is another one afterwards', async () => {
     const ids = Array.from({ length: 60 }, (_, index) => 1002 + index);
     await using crm = await openCrm(ids, { latencyMs: 15 });
