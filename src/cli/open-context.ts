@@ -4,6 +4,7 @@ import type { StoreConfig } from '../config/store-config.ts';
 import { readWorkspace, type Workspace } from '../config/workspace.ts';
 import { CLONE_JOB, jobFile, jobFileName, type Run } from '../model/run.ts';
 import { explainError, type StateError, UsageError } from '../model/storeferry-error.ts';
+import type { RunQueue } from '../queue/run-queue.ts';
 import {
   type RunContext,
   type RunEvent,
@@ -181,6 +182,13 @@ export async function findRun({ state }: Pick<RunContext, 'state'>, id: string):
 /** The run with this id or id prefix; UsageError if none or several match. */
 export async function knownRun(context: Pick<RunContext, 'state'>, id: string): Promise<Run> {
   return (await findRun(context, id)) ?? refuseUnknownRun(id);
+}
+
+/** What the queue knows of the run with this id, or of the only one that waits and whose id begins so. UsageError if there is none. */
+export async function findQueued(queue: RunQueue, typed: string) {
+  const [first, ...others] = (await queue.waiting()).filter(({ run }) => run.startsWith(typed));
+  const id = first === undefined || others.length > 0 || typed === '' ? typed : first.run;
+  return { id, queued: (await queue.find(id)) ?? refuseUnknownRun(typed) };
 }
 
 /** UsageError: no run has this id. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { shellWord } from '../text/printable.ts';
 import { namesOf, parsedJson, withoutUndefined } from './json-object.ts';
 import { CONFLICT_SIDES, type ConflictSide } from './observation.ts';
-import type { Run, RunCopy, Sample } from './run.ts';
+import { jobFileName, type Run, type RunCopy, type Sample } from './run.ts';
 
 /** What is known about something that a person can do, whoever offers, carries out or records it. */
 interface ActionDefinition {
@@ -503,6 +503,7 @@ export function storedAuditEntries(stored: readonly string[]): readonly AuditEnt
 
 /** Selects entries of the audit log; an omitted field selects all. */
 interface AuditFilter {
+  /** That of each of its stores as well. */
   readonly job?: string | undefined;
   /** Of this run, or about it. */
   readonly run?: string | undefined;
@@ -521,7 +522,7 @@ export async function findAudited(
     const entries = await audit.newest(offset, AUDIT_CHUNK);
     const fitting = entries.filter(
       (entry) =>
-        (job === undefined || entry.job === job) &&
+        (job === undefined || entry.job === job || (entry.job !== null && jobFileName(entry.job) === job)) &&
         (run === undefined || entry.run === run || entry.of === run),
     );
     found.push(...fitting.slice(0, limit - found.length));

@@ -320,8 +320,8 @@ export const runSchema = z.looseObject({
   since: text.exactOptional(),
   /** The run whose rejects this one retries. */
   retryOf: text.nullable(),
-  /** Set if a person discarded its plan; its status is `superseded`. */
-  discarded: z.literal(true).exactOptional(),
+  /** Set if a person discarded its plan, or forgot a contact that its files name; its status is `superseded`. */
+  discarded: z.literal([true, 'forgotten']).exactOptional(),
   /** Set if it undoes another run; its plan has the kind `plan` until it is approved. */
   undo: runPart.exactOptional(),
   /** Set if it sends again what a comparison, `of`, has found changed in the store; its plan has the kind `plan` until it is approved. */

@@ -487,7 +487,7 @@ function notApprovable(run: Run) {
   const { id, job, status, discarded = false } = run;
   if (status === 'superseded') {
     const message = discarded
-      ? `The plan ${id} of ${job} was discarded.`
+      ? `The plan ${id} of ${job} was discarded${discarded === 'forgotten' ? ' by `forget`' : ''}.`
       : `Another run or plan of ${job} has begun since ${id} was planned.`;
     return new UsageError(message, { hint: planAgainHint(run) });
   }

@@ -14,12 +14,14 @@ it('the audit log has who ran, planned, approved and was refused, for people and
   const id = String(planned['run']);
   await workspace.storeferry('approve', id);
   expect((await workspace.storeferry('approve', id)).code).not.toBe(0);
+  expect((await workspace.storeferry('cancel', id)).code).toBe(2);
   await workspace.storeferry('enqueue', 'nightly');
 
   const listed = (await workspace.storeferry('runs', '--audit', '--json')).json();
   const by = { who: me, by: 'command' };
   expect(listed['audit']).toEqual([
     expect.objectContaining({ ...by, action: 'enqueue', job: 'nightly', outcome: 'done' }),
+    expect.objectContaining({ ...by, action: 'cancel', job: 'nightly', run: id, outcome: 'refused' }),
     expect.objectContaining({ ...by, action: 'approve', job: null, run: id, outcome: 'refused' }),
     expect.objectContaining({ ...by, action: 'approve', job: 'nightly', run: id, outcome: 'done' }),
     expect.objectContaining({ ...by, action: 'plan', job: 'nightly', run: id, outcome: 'done' }),
@@ -28,28 +30,34 @@ it('the audit log has who ran, planned, approved and was refused, for people and
   expect(shown).toMatch(new RegExp(`${me} +command +approved a plan +nightly +${id}`));
   expect(shown).not.toContain('enqueued');
   const ofRun = (await workspace.storeferry('runs', id, '--json')).json();
-  expect(ofRun['audit']).toHaveLength(3);
+  expect(ofRun['audit']).toHaveLength(4);
   expect((await workspace.storeferry('runs', '--audit', '--job', 'weekly')).stdout).toContain(
     'no such entry',
   );
 
   const verified = await workspace.storeferry('audit', 'verify');
   expect(verified.code).toBe(0);
-  expect(verified.stdout).toMatch(/^The audit log is whole: 4 entries from .* to /);
+  expect(verified.stdout).toMatch(/^The audit log is whole: 5 entries from .* to /);
   const hash = verified.stdout.trimEnd().split(' ').at(-1) ?? '';
   const lines = (await workspace.storeferry('audit', 'export')).stdout.trimEnd().split('\n');
-  expect(lines.map((line) => JSON.parse(line).action)).toEqual(['plan', 'approve', 'approve', 'enqueue']);
-  expect(JSON.parse(lines[3] ?? '').hash).toBe(hash);
+  expect(lines.map((line) => JSON.parse(line).action)).toEqual([
+    'plan',
+    'approve',
+    'approve',
+    'cancel',
+    'enqueue',
+  ]);
+  expect(JSON.parse(lines[4] ?? '').hash).toBe(hash);
 
   const edit = (statement: string) => {
     using database = new DatabaseSync(join(workspace.dir, '.storeferry', 'state.db'));
     database.exec(statement);
   };
-  edit('DELETE FROM audit WHERE number = 4');
+  edit('DELETE FROM audit WHERE number = 5');
   const shortened = await workspace.storeferry('audit', 'verify', '--known', hash, '--json');
   expect(shortened.code).toBe(1);
   expect(shortened.json()).toMatchObject({
-    entries: 3,
+    entries: 4,
     unchained: 0,
     fault: { kind: 'unknown', number: null },
   });
@@ -57,7 +65,7 @@ it('the audit log has who ran, planned, approved and was refused, for people and
   const altered = await workspace.storeferry('audit', 'verify');
   expect(altered.code).toBe(1);
   expect(altered.stdout).toMatch(
-    new RegExp(`^Entry 3 of 3 \\(.*, ${me}: approved a plan ${id}\\) was altered`),
+    new RegExp(`^Entry 3 of 4 \\(.*, ${me}: approved a plan ${id}\\) was altered`),
   );
 
   await workspace.storeferry('run', 'a\u200bb');

@@ -64,6 +64,25 @@ it('check --changed takes the jobs and mappings that differ from a git ref, and 
     expect((await check('--changed', 'HEAD')).json()['jobs'], name).toEqual(['adopting']);
     await git('checkout', '--quiet', '.');
   }
+  // The transforms of the workspace, which a mapping test uses.
+  const config = (first: string) =>
+    `export default { transforms: { first: (text: string) => ${JSON.stringify(first)} + text } };\n`;
+  await workspace.write('storeferry.config.ts', config('our '));
+  await workspace.write(
+    'mappings/of-store.yaml',
+    `${OF_STORE.replace('title: n', 'title: [n, { custom: first }]')}tests: [{ name: custom, rows: [[N], [Mug]], expect: [{ key: Mug, includes: { title: our Mug } }] }]\n`,
+  );
+  await git('add', '.');
+  await git('commit', '--quiet', '--message', 'fifth');
+  expect((await workspace.storeferry('check', '--changed', 'HEAD')).stdout).not.toContain('Next:');
+  await workspace.write('storeferry.config.ts', config('my '));
+  const custom = await check('--changed', 'HEAD');
+  expect(custom.json()).toMatchObject({
+    ok: false,
+    problems: [{ message: expect.stringContaining('found "my Mug"') }],
+    jobs: ['adopting'],
+  });
+  await git('checkout', '--quiet', '.');
   // An error elsewhere is an error.
   await workspace.write('jobs/nightly.yaml', 'import: products\n');
   expect(await check('--changed', 'main')).toMatchObject({ code: 2 });

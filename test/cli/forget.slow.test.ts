@@ -97,7 +97,11 @@ async function isForgotten(crm: Crm, { rejected, planned }: { rejected: string; 
     expect(stdout + stderr).not.toMatch(PERSON);
   }
   expect((await workspace.storeferry('runs', '--audit')).stdout).toContain('forgot a contact');
-  expect((await workspace.storeferry('approve', planned)).code).toBe(2);
+  const approved = await workspace.storeferry('approve', planned);
+  expect([approved.code, approved.stderr]).toEqual([2, expect.stringContaining('was discarded by `forget`')]);
+  expect((await workspace.storeferry('runs', planned)).stdout).toContain(
+    'Discarded: its files named a contact that was forgotten',
+  );
 
   // What the store has is known all the same, and a changed contact is sent again.
   await workspace.write('crm.csv', crmExport(rows({ city: 'Bergen' })));

@@ -18,10 +18,16 @@ describeWithRedis('a run that was enqueued', () => {
     expect((await workspace.storeferry('runs', id, '--json')).json()).toMatchObject({
       ...{ run: id, job: 'nightly', status: 'queued' },
     });
-    const cancelled = await workspace.storeferry('cancel', id);
+    const start = id.slice(0, 4);
+    expect((await workspace.storeferry('runs', start)).stdout).toContain(`Run ${id} of nightly waits`);
+    const cancelled = await workspace.storeferry('cancel', start);
     expect(cancelled.stdout).toBe(`Removed run ${id} from the queue; it had not begun.\n`);
     expect(cancelled.code).toBe(0);
     expect((await workspace.storeferry('cancel', id)).stderr).toContain(`There is no run ${id}.`);
+    expect((await workspace.storeferry('runs', '--audit', '--json')).json()['audit']).toMatchObject([
+      { action: 'cancel', job: 'nightly', run: id, outcome: 'done' },
+      { action: 'enqueue', job: 'nightly', run: id },
+    ]);
 
     await shop.worker();
     const next = await workspace.storeferry('enqueue', 'nightly', '--follow', '--json');

@@ -22,7 +22,7 @@ export function describeAudit(fresh: () => Promise<Opening>): void {
     it('has the newest entries first, equal ones too, and finds those of a run and a job', async () => {
       const { audit } = processes.state;
       const approval = entry({ at: AT + 1, action: 'approve', run: 'b2b2', of: 'k3v9' });
-      const refused = entry({ at: AT + 2, job: 'weekly', run: null, outcome: 'refused' });
+      const refused = entry({ at: AT + 2, job: 'weekly@uk', run: null, outcome: 'refused' });
       for (const each of [entry(), entry(), approval, refused]) await audit.append(each);
       expect(await audit.newest(0, 10)).toMatchObject([refused, approval, entry(), entry()]);
       expect(await audit.newest(1, 1)).toMatchObject([approval]);

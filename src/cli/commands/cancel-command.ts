@@ -9,7 +9,7 @@ import type { RunContext } from '../../run/run-context.ts';
 import { counted } from '../../text/printable.ts';
 import { requiredArgument } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
-import { findRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
+import { findQueued, findRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
 import { recordCommand } from '../record-command.ts';
 
 const POLL_MS = 250;
@@ -22,14 +22,20 @@ export const cancelCommand = defineStateCommand({
   async run(open, { run: id }) {
     const { context, terminal, program } = open;
     const running = (await findRun(context, id)) ?? (await removeFromQueue(open, id));
-    const { id: run, job } = running ?? { id, job: null };
-    await recordCommand(context, { action: 'cancel', job, run });
-    if (running === null) return { text: `Removed run ${id} from the queue; it had not begun.\n` };
-    await askToInterrupt(context, running.id);
-    terminal.err(
-      `Asked run ${running.id} of ${running.job} to end; requests in flight are finished first.\n`,
-    );
-    const ended = await endOf(context, running.id);
+    const { id: run, job } = running;
+    const record = (outcome: 'done' | 'refused') =>
+      recordCommand(context, { action: 'cancel', job, run, outcome });
+    if (!('status' in running)) {
+      await record('done');
+      return { text: `Removed run ${run} from the queue; it had not begun.\n` };
+    }
+    await askToInterrupt(context, run).catch(async (error: unknown) => {
+      await record('refused');
+      throw error;
+    });
+    await record('done');
+    terminal.err(`Asked run ${run} of ${job} to end; requests in flight are finished first.\n`);
+    const ended = await endOf(context, run);
     if (ended.status !== 'interrupted')
       return {
         text: `Run ${ended.id} ended before it could be interrupted: ${statusWords(ended.status)}.\n`,
@@ -43,16 +49,15 @@ export const cancelCommand = defineStateCommand({
   },
 });
 
-/** Removes a run from the queue and returns null; returns the run if a worker has begun it meanwhile, or the comparison before it. */
-async function removeFromQueue(open: OpenContext, id: string): Promise<Run | null> {
+/** Removes a run from the queue; returns the run if a worker has begun it meanwhile, or the comparison before it. */
+async function removeFromQueue(open: OpenContext, typed: string): Promise<Run | Pick<Run, 'id' | 'job'>> {
   await using queue = await openRunQueue(open);
-  const queued = await queue.find(id);
-  if (queued === undefined) return refuseUnknownRun(id);
+  const { id, queued } = await findQueued(queue, typed);
+  const { job } = queued.action;
   if (queued.run !== null) return (await open.context.state.runs.get(queued.run)) ?? refuseUnknownRun(id);
-  if (queued.error !== null)
-    throw new UsageError(`Run ${id} of ${queued.action.job} could not begin: ${queued.error}`);
-  if (await queued.remove()) return null;
-  const comparison = await comparisonBefore(open.context, open.workspace, queued.action.job);
+  if (queued.error !== null) throw new UsageError(`Run ${id} of ${job} could not begin: ${queued.error}`);
+  if (await queued.remove()) return { id, job };
+  const comparison = await comparisonBefore(open.context, open.workspace, job);
   if (comparison !== undefined) return comparison;
   throw new StateError(`A worker is about to begin run ${id}.`, {
     hint: 'Wait a few seconds, then cancel it again.',

@@ -19,8 +19,9 @@ import {
   UsageError,
 } from '../../model/storeferry-error.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
+import { EXTENSIONS_FILE } from '../../remote/remote-kinds.ts';
 import { type Finding, findingsText } from '../../report/document-text.ts';
-import { checkMappings } from '../../run/inputs/open-mapping.ts';
+import { checkMappings, namesExtension } from '../../run/inputs/open-mapping.ts';
 import { type CheckedWorkspace, type Facts, type OnlineCheck, PROBES_FOLDER } from '../../run/run-context.ts';
 import { openState } from '../../state/open-state.ts';
 import { counted, listed, printable, shellWord } from '../../text/printable.ts';
@@ -91,7 +92,7 @@ export const checkCommand = defineCommand({
     ),
   },
   notes: `--changed takes jobs whose file, mapping, source, crosswalk or store differs, in commits, in the working tree or as a new
-file; of a mapping also its lookups. Tests of other mappings are not run, and their stores and sources not tried; errors in
+file; of a mapping also its lookups and the extensions that it names. Tests of other mappings are not run, and their stores and sources not tried; errors in
 any file are still errors, because a change may have caused them. Where there is no git, or no such ref, it is refused.`,
   examples: ['check', '-C shop check --online', 'check --changed origin/main --json'],
   json: 'problems, warnings and findings with their places, what was checked, guards and waves of jobs; with `--changed` also `base`, the commit compared with',
@@ -193,8 +194,10 @@ function changedParts(
     );
   };
   const ownChanged = mappings.filter(
-    ({ name, lookupPlaces }) =>
-      files.has(`mappings/${name}.yaml`) || [...lookupPlaces.values()].some(({ path }) => isChanged(path)),
+    ({ name, spec, lookupPlaces }) =>
+      files.has(`mappings/${name}.yaml`) ||
+      (files.has(EXTENSIONS_FILE) && namesExtension(spec)) ||
+      [...lookupPlaces.values()].some(({ path }) => isChanged(path)),
   );
   const changedJobs = jobs.filter((job) => {
     if (files.has('stores.yaml') || files.has(jobFile(job.name))) return true;
@@ -293,7 +296,7 @@ function printCheck({ terminal, directory, program }: Invocation, found: Found, 
         ? colors.green('No problems found.\n')
         : colors.yellow(`A run can start; ${counted(warned, 'warning')} above.\n`),
     );
-    for (const command of nextCommands(checked, online)) terminal.out(`Next: ${program} ${command}\n`);
+    for (const command of nextCommands(found, online)) terminal.out(`Next: ${program} ${command}\n`);
   }
 }
 
@@ -349,12 +352,12 @@ async function lookAround(
 }
 
 /** The next commands. */
-function nextCommands({ jobs }: WorkspaceCheck, online: boolean) {
+function nextCommands({ checked: { jobs }, base }: Found, online: boolean) {
   const first = (kind: 'import' | 'export') => jobs.find((job) => job.kind === kind)?.name;
   const imported = first('import');
   const planned = jobs.find((job) => job.kind === 'import' && job.source.watch === undefined)?.name;
   const exported = first('export');
-  if (imported === undefined && exported === undefined) return ['init'];
+  if (imported === undefined && exported === undefined) return base === undefined ? ['init'] : [];
   return withoutAbsent([
     !online && 'check --online',
     // A job that watches a folder has no file to plan until a worker takes one.

@@ -27,7 +27,7 @@ import {
 } from '../define-command.ts';
 import { defineStateCommand, type Printed } from '../define-state-command.ts';
 import { listJobs } from '../list-jobs.ts';
-import { findRun, knownRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
+import { findQueued, findRun, knownRun, type OpenContext, refuseUnknownRun } from '../open-context.ts';
 import { withTypedCommands } from '../print-report.ts';
 import { currentFolder } from '../typed-program.ts';
 
@@ -128,11 +128,13 @@ function waitingText(run: string, job: string, program: string) {
   return `Run ${run} of ${job} waits for a worker. To cancel it: ${program} cancel ${run}\n`;
 }
 
-async function show(open: Open, id: string): Promise<Printed> {
+async function show(open: Open, typed: string): Promise<Printed> {
   const { context, workspace, terminal, program } = open;
   const now = context.clock();
-  const queued = (await findRun(context, id)) === undefined ? await findQueued(open, id) : undefined;
-  if (queued !== undefined && queued.run === null) {
+  const kept = await findRun(context, typed);
+  const found = kept === undefined ? await findWaiting(open, typed) : undefined;
+  if (found?.queued.run === null) {
+    const { id, queued } = found;
     const { error } = queued;
     const { job } = queued.action;
     return {
@@ -141,7 +143,7 @@ async function show(open: Open, id: string): Promise<Printed> {
         error === null ? waitingText(id, job, program) : `Run ${id} of ${job} could not begin: ${error}\n`,
     };
   }
-  const run = await withLiveStatus(context, await knownRun(context, queued?.run ?? id));
+  const run = await withLiveStatus(context, kept ?? (await knownRun(context, found?.queued.run ?? typed)));
   const report = await readStoredReport(context, run);
   const entries = await findAudited(context.state.audit, { run: run.id, limit: ENTRIES_PER_RUN });
   const facts = withFilesFrom(withTypedCommands(report, program), workspace.dir, currentFolder());
@@ -195,9 +197,9 @@ async function listRecords(
 }
 
 /** What the queue knows of a run that has not begun. */
-async function findQueued(open: OpenContext, id: string) {
+async function findWaiting(open: OpenContext, typed: string) {
   await using queue = await openRunQueue(open);
-  return (await queue.find(id)) ?? refuseUnknownRun(id);
+  return await findQueued(queue, typed);
 }
 
 /** Where and when (milliseconds since the epoch) a text about runs is shown. */

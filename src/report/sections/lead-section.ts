@@ -152,15 +152,17 @@ function ofImport(facts: RunFacts): Headline {
     case 'interrupted':
       return ofBreak(facts, 'Interrupted');
     case 'superseded':
-      return said(
-        run.discarded
-          ? 'Discarded: a person decided not to send this plan.'
-          : 'Superseded: a later run of this job made a new plan.',
-        totals.applied > 0 ? STAYS_SENT : NOTHING_SENT,
-      );
+      return said(supersededWords(run), totals.applied > 0 ? STAYS_SENT : NOTHING_SENT);
     default:
       return run.status satisfies never;
   }
+}
+
+function supersededWords({ discarded }: Run) {
+  if (discarded === undefined) return 'Superseded: a later run of this job made a new plan.';
+  return discarded === 'forgotten'
+    ? 'Discarded: its files named a contact that was forgotten.'
+    : 'Discarded: a person decided not to send this plan.';
 }
 
 /** `3 of 511 products that were rejected`, `10 of 511 products held by a guard`. */

@@ -169,7 +169,8 @@ async function extensionsOf({ dir }: MappingFile, spec: object) {
   }
 }
 
-function namesExtension(part: object) {
+/** Whether a part of a mapping names a transform of the workspace. */
+export function namesExtension(part: object): boolean {
   return JSON.stringify(part).includes('"custom":');
 }
 

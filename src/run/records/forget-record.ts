@@ -63,6 +63,7 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
       (isKnown || lines.size > 0 || (await names(folder, key, isTheirs)))
     ) {
       await supersedeAndDiscard(context, run);
+      await state.runs.update(run.id, { discarded: 'forgotten' });
       superseded.push(run.id);
     }
     const removed = await cleanFolder(folder, key, isTheirs, lines);
