@@ -1,6 +1,7 @@
 import { type RunAction, sampleOf } from '../model/action.ts';
 import { InterruptedError } from '../model/storeferry-error.ts';
-import type { RunEvent as InternalEvent } from '../run/run-context.ts';
+import type { RunFacts } from '../report/run-facts.ts';
+import { type RunEvent as InternalEvent, RunBug } from '../run/run-context.ts';
 import { openContext } from './open-context.ts';
 
 /** Choices of a plan or a run: what `--resend`, `--only` and `--limit` choose. */
@@ -104,21 +105,43 @@ export async function openWorkspace(directory: string): Promise<StoreferryWorksp
     signal: AbortSignal,
     onEvent: (event: InternalEvent) => void,
   ): Promise<WorkResult> => {
-    const [{ executeRun, notifyRecipients }, { readTask }, { jsonSummary }, { recordCommand }] =
+    const [{ executeRun, notifyRecipients }, { readTask }, { jsonSummary }, { recordCommand, runRecorder }] =
       await Promise.all([
         import('../run/execute-run.ts'),
         import('./read-request.ts'),
         import('./print-report.ts'),
         import('./record-command.ts'),
       ]);
-    const context = { ...open.context, signal, onEvent };
-    const task = await readTask({ ...open, context }, action);
-    const report = await executeRun(context, task);
-    const { id: run, job } = report.run;
-    await recordCommand(context, { action: action.does, job, run });
-    await notifyRecipients(context, task.request.job.notify, job, { kind: 'ended', report });
-    const { status, error } = report.run;
-    return { ...jsonSummary(report, open.workspace.dir), run, job, status, error };
+    const record = runRecorder((done) => recordCommand(open.context, done), {
+      action: action.does,
+      job: 'run' in action ? null : action.job,
+      run: 'run' in action ? action.run : null,
+    });
+    const context = {
+      ...open.context,
+      signal,
+      onEvent(event: InternalEvent) {
+        onEvent(event);
+        // A failure is thrown at the end.
+        if (event.type === 'begun') record(event.run).catch(() => {});
+      },
+    };
+    try {
+      const task = await readTask({ ...open, context }, action);
+      const notify = (report: RunFacts) =>
+        notifyRecipients(context, task.request.job.notify, report.run.job, { kind: 'ended', report });
+      const report = await executeRun(context, task).catch(async (error: unknown) => {
+        if (error instanceof RunBug) await notify(error.report);
+        throw error;
+      });
+      const { id: run, job, status, error } = report.run;
+      await record(report.run);
+      await notify(report);
+      return { ...jsonSummary(report, open.workspace.dir), run, job, status, error };
+    } catch (error) {
+      await record(null);
+      throw error;
+    }
   };
   const chosen = ({ resend = false, ...sample }: RunChoices = {}) => ({ resend, sample: sampleOf(sample) });
   return {

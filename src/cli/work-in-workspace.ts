@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../model/action.ts';
 import { actionOf } from '../model/action.ts';
-import { partOf, type Run, type RunStatus } from '../model/run.ts';
+import type { Run, RunStatus } from '../model/run.ts';
 import { explainFailure, UsageError } from '../model/storeferry-error.ts';
 import { Page } from '../report/document-text.ts';
 import { nextSteps } from '../report/run-document.ts';
@@ -22,7 +22,7 @@ import {
   worstCode,
 } from './print-report.ts';
 import type { readTask } from './read-request.ts';
-import { recordCommand } from './record-command.ts';
+import { recordCommand, runRecorder } from './record-command.ts';
 import type { Terminal } from './terminal.ts';
 import { type RunWatch, watchRun } from './watch-run.ts';
 import { type Attempt, type JsonResultOptions, type RecordOutput, statusOf } from './with-json-result.ts';
@@ -119,25 +119,18 @@ export async function workInWorkspace(
   });
   debug = await debugLog(open, job, terminal, watch);
   const tools = await loadTools();
-  const audit = async (run: Run | null, named: string | null) => {
-    const outcome = run === null ? 'refused' : 'done';
-    const subject =
-      run === null
-        ? { job: named, run: actionOf(action).to === 'run' ? about : null }
-        : { job: run.job, run: run.id, of: run.retryOf ?? partOf(run)?.of ?? null };
-    await recordCommand(open.context, { action, outcome, ...subject }).catch((error: unknown) => {
-      watch.clear();
-      terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);
-    });
-  };
+  const recorder = (named: string | null) =>
+    runRecorder(
+      (done) =>
+        recordCommand(open.context, done).catch((error: unknown) => {
+          watch.clear();
+          terminal.err(`Not added to the audit log: ${explainFailure(error)}\n`);
+        }),
+      { action, job: named, run: actionOf(action).to === 'run' ? about : null },
+    );
   /** Carries out the task for a job, or for what the command names. A bug during a run still has a report, which `--json` must print. */
   const carryOut = async (named: string, shown: RunWatch, progress?: Attempt) => {
-    /** Once: when the run begins, so that it is recorded even if this process is killed, or when nothing began. */
-    let recorded: Promise<void> | null = null;
-    const record = (run: Run | null) => {
-      recorded ??= audit(run, job === null ? null : named);
-      return recorded;
-    };
+    const record = recorder(job === null ? null : named);
     const onEvent = (event: RunEvent) => {
       shown.onEvent(event);
       debug?.onEvent(event);
@@ -185,7 +178,7 @@ export async function workInWorkspace(
     names = job === null ? [about] : open.workspace.jobsNamed(job);
   } catch (error) {
     watch.clear();
-    await audit(null, job);
+    await recorder(job)(null);
     throw error;
   }
   if (names.length > 1) {

@@ -3,7 +3,10 @@ import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
+import { openWorkspace } from '../../src/cli/open-workspace.ts';
 import { setupNightly } from '../support/nightly.ts';
+import { delay } from '../support/store/faults.ts';
+import { until } from '../support/until.ts';
 
 const me = `${userInfo().username}@${hostname()}`;
 
@@ -77,4 +80,33 @@ it('the audit log has who ran, planned, approved and was refused, for people and
       .digest('hex'),
   ).toBe(own);
   expect(hashed).toMatchObject({ job: 'a\u200bb', outcome: 'refused' });
+});
+
+it('the library records an action when its run begins, and what it refuses', async () => {
+  await using nightly = await setupNightly(5);
+  const { workspace, store } = nightly;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  store.misbehave({ does: delay(60_000) });
+  await using library = await openWorkspace(workspace.dir);
+  const audit = async () => {
+    const listed = (await workspace.storeferry('runs', '--audit', '--json')).json()['audit'];
+    return Array.isArray(listed) ? listed : [];
+  };
+  const work = library.run('nightly');
+  let id = '';
+  for await (const event of work.events) {
+    if (event.type !== 'begun') continue;
+    id = event.run;
+    // The store is so slow that the run does not end before.
+    await until(async () => (await audit()).length > 0);
+    store.behave();
+  }
+  expect(await work.result).toMatchObject({ status: 'done', applied: 5 });
+  await expect(library.approve(id).result).rejects.toThrow('is done');
+  await expect(library.plan('other').result).rejects.toThrow("no job 'other'");
+  expect(await audit()).toMatchObject([
+    { action: 'plan', job: 'other', run: null, outcome: 'refused' },
+    { action: 'approve', job: null, run: id, outcome: 'refused' },
+    { action: 'run', job: 'nightly', run: id, outcome: 'done' },
+  ]);
 });

@@ -19,9 +19,8 @@ import {
   UsageError,
 } from '../../model/storeferry-error.ts';
 import { openRunQueue, type RunQueue } from '../../queue/run-queue.ts';
-import { EXTENSIONS_FILE } from '../../remote/remote-kinds.ts';
 import { type Finding, findingsText } from '../../report/document-text.ts';
-import { checkMappings, namesExtension } from '../../run/inputs/open-mapping.ts';
+import { checkMappings, extensionsFileOf } from '../../run/inputs/open-mapping.ts';
 import { type CheckedWorkspace, type Facts, type OnlineCheck, PROBES_FOLDER } from '../../run/run-context.ts';
 import { openState } from '../../state/open-state.ts';
 import { counted, listed, printable, shellWord } from '../../text/printable.ts';
@@ -196,7 +195,7 @@ function changedParts(
   const ownChanged = mappings.filter(
     ({ name, spec, lookupPlaces }) =>
       files.has(`mappings/${name}.yaml`) ||
-      (files.has(EXTENSIONS_FILE) && namesExtension(spec)) ||
+      isChanged(extensionsFileOf(spec)) ||
       [...lookupPlaces.values()].some(({ path }) => isChanged(path)),
   );
   const changedJobs = jobs.filter((job) => {

@@ -26,6 +26,7 @@ import {
   MappingError,
   StateError,
 } from '../../model/storeferry-error.ts';
+import { EXTENSIONS_FILE } from '../../remote/remote-kinds.ts';
 import type { Snapshot } from '../../source/snapshot.ts';
 import { type LoadedExtensions, loadExtensions } from '../../source/snapshot.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
@@ -160,7 +161,7 @@ export async function openMapping(
 
 /** The extensions of the workspace that a mapping is in; undefined if it names none, and then nothing of them is executed. */
 async function extensionsOf({ dir }: MappingFile, spec: object) {
-  if (!namesExtension(spec)) return undefined;
+  if (extensionsFileOf(spec) === undefined) return undefined;
   try {
     return await loadExtensions(dir);
   } catch (error) {
@@ -169,9 +170,9 @@ async function extensionsOf({ dir }: MappingFile, spec: object) {
   }
 }
 
-/** Whether a part of a mapping names a transform of the workspace. */
-export function namesExtension(part: object): boolean {
-  return JSON.stringify(part).includes('"custom":');
+/** The file of the extensions, if a part of a mapping names one. */
+export function extensionsFileOf(part: object): string | undefined {
+  return JSON.stringify(part).includes('"custom":') ? EXTENSIONS_FILE : undefined;
 }
 
 function customTransforms({ transforms }: LoadedExtensions): MappingContext['custom'] {
@@ -317,7 +318,7 @@ function keyDigestOf(
     ...[key ?? null, spec.group ?? null, match ?? null, id ?? null],
     ...[named(spec.columns, columns), named(written, lookups)],
     ...[named(spec.params, params), named(job.params, params)],
-    ...(extensions !== undefined && namesExtension([key, spec.group]) ? [extensions] : []),
+    ...(extensions !== undefined && extensionsFileOf([key, spec.group]) !== undefined ? [extensions] : []),
   ])}`;
 }
 
