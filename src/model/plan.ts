@@ -326,6 +326,8 @@ export const planSchema = z.object({
   }),
   duplicates: duplicatesFound.nullable(),
   takeovers: z.array(takeover),
+  /** Contacts that are created; counted as new. `uncertain`: the store may have some of them, which it updates. Absent if there are none. */
+  created: countSchema.extend({ uncertain: z.literal(true).exactOptional() }).exactOptional(),
   /** Products that get a new url; counted as changed. Absent if there are none. */
   renamed: continuedProducts.exactOptional(),
   /** Products that the store had before the first import; counted as changed. Absent if there are none. */

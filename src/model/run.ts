@@ -78,6 +78,8 @@ export const runTotalsSchema = z.looseObject({
   fieldsChanged: z.record(text, count),
   /** Deletes that the store refused, which are no records; absent if there are none. */
   refusedDeletes: count.exactOptional(),
+  /** Contacts that the plan creates, or may, counted as new; absent if there are none. */
+  created: count.exactOptional(),
   /** Products with a new url, counted as changed; absent if there are none. */
   renamed: count.exactOptional(),
   /** Products that the store had before, counted as changed; absent if there are none. */

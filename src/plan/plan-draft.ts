@@ -528,7 +528,7 @@ export class PlanDraft {
   #send(compared: ComparedRecord): void {
     const { record, predecessor, update } = compared;
     const operation = makeOperation(compared, this.#options, update);
-    if (operation.kind === 'upsert-contact') this.tally.created++;
+    if (operation.kind === 'upsert-contact') this.tally.countCreated(record);
     const putId = operation.kind === 'upsert-product' ? operation.putId : undefined;
     if (predecessor !== undefined) this.tally.countContinued(record.key, predecessor, putId !== undefined);
     if (predecessor?.renamed === undefined) {

@@ -365,7 +365,7 @@ function conflictRules({ job, origin }: PlanOptions): ConflictRules {
 }
 
 function assemblePlan(
-  { job, senders = [], describeSource, blocks, plannedPosition, updates }: PlanOptions,
+  { job, senders = [], describeSource, blocks, plannedPosition, updates, changesInStore }: PlanOptions,
   { tally, watch, confirmed, rows }: PlanDraft,
   { removed, deletes, withheld, withoutId, unconfirmed }: PlannedDeletes,
   files: Pick<Plan, 'shards' | 'duplicates' | 'rejectionsSha256' | 'heldSha256'>,
@@ -387,6 +387,10 @@ function assemblePlan(
     notices: tally.notices(),
     examples: tally.examples,
     takeovers: tally.takeovers(),
+    created:
+      tally.created.records === 0
+        ? undefined
+        : { ...tally.created, ...(changesInStore === undefined && { uncertain: true }) },
     renamed,
     adopted,
     sharedFields: findSharedFields(job, senders, fieldsChanged),
@@ -456,7 +460,7 @@ async function measureSafety(
     previousRows: previous.rows,
     tables: isPart ? undefined : tables,
     changed: counts.changed.records - tally.changes.advancedOnly,
-    created: tally.created,
+    created: tally.created.records,
     known: tally.known,
     priceMoves,
     prices: moves.prices,

@@ -197,7 +197,7 @@ export class PlanTally {
   /** Products that are sent with several prices to a store that keeps one of them. */
   readonly lostPrices: { products: number; readonly examples: string[] } = { products: 0, examples: [] };
   /** Contacts without an id that are sent. */
-  created = 0;
+  readonly created: Mutable<Count> = { records: 0, rows: 0 };
   readonly #renamed: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
   readonly #adopted: OpenContinued = { records: 0, byId: false, waiting: 0, examples: [] };
   /** Records that the ledger knows, and those of them that are held. */
@@ -268,6 +268,11 @@ export class PlanTally {
   /** The same of products that the store had before. */
   get adopted(): Plan['adopted'] {
     return this.#adopted.records + this.#adopted.waiting === 0 ? undefined : this.#adopted;
+  }
+
+  countCreated({ rows }: Pick<MappedRecord, 'rows'>): void {
+    this.created.records++;
+    this.created.rows += rows;
   }
 
   /** A contact that is sent, perhaps with a part of its address. Of one that is not sent the store keeps the whole. */

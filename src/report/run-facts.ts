@@ -195,6 +195,7 @@ export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 
     held: counts.held.records,
     requests: tally.requests,
     fieldsChanged: Object.fromEntries(plan.fieldsChanged.map(({ field, records }) => [field, records])),
+    created: plan.created?.records,
     renamed: plan.renamed?.records,
     adopted: plan.adopted?.records,
     inRows: {

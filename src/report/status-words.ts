@@ -1,4 +1,5 @@
-import type { Resource } from '../model/mapped-record.ts';
+import type { Plan } from '../model/plan.ts';
+import type { Count } from '../model/reason.ts';
 import {
   type Drift,
   forgotten,
@@ -322,7 +323,23 @@ export function resourceNoun(resource: Run['resource']): (typeof NOUNS)[Run['res
   return NOUNS[resource];
 }
 
-/** The word for a record that is not in the ledger. The API creates products, but no contacts. */
-export function newWord(resource: Resource): string {
-  return resource === 'products' ? 'new' : 'not sent before';
+/** A part of the records that are not in the ledger, with its word. */
+interface NewPart extends Count {
+  readonly word: string;
+  /** What becomes of them in the store. */
+  readonly effect: string;
+}
+
+/** The records that are not in the ledger: created ones first, then contacts that the store has. */
+export function newParts({ counts, resource, created }: Plan): NewPart[] {
+  if (resource === 'products') return [{ ...counts.new, word: 'new', effect: 'created' }];
+  const { records = 0, rows = 0, uncertain } = created ?? {};
+  const rest = { records: counts.new.records - records, rows: counts.new.rows - rows };
+  const effect = uncertain ? 'created (or updated, where the store has the address)' : 'created';
+  const word = uncertain ? 'without a known id' : 'new';
+  const parts = [
+    { records, rows, word, effect },
+    { ...rest, word: 'not sent before', effect: 'updated' },
+  ];
+  return records === 0 ? parts.slice(1) : parts.filter((part) => part.records > 0);
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ProbedProperties } from '../../src/model/probed-properties.ts';
 import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
+import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
 import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -231,6 +232,43 @@ describe('contacts by e-mail address, with the embedded state', () => {
     expect([code, stdout + stderr]).toEqual([4, expect.stringContaining('maxCreates')]);
     expect(await emailsOf(shop.store)).toHaveLength(320);
   });
+
+  it.each([
+    ['by list', BY_LIST, '6 contacts would be created and 10 updated.', 'new 6', '(6 new and 10 updated)'],
+    [
+      ...(['by upsert', BY_UPSERT] as const),
+      '16 contacts would be created (or updated, where the store has the address).',
+      'without a known id 16',
+      '(all created (or updated, where the store has the address))',
+    ],
+  ])(
+    'says how many contacts are created, and that they stay, %s',
+    async (how, properties, plans, row, done) => {
+      await using shop = await scene();
+      await shop.probe(properties);
+      await shop.crm({ known: 10, added: 6 });
+      const created = how === 'by list' ? 6 : 16;
+      const { run, ...figures } = (await shop.folder.storeferry('plan', 'crm', '--json')).json();
+      expect(figures).toMatchObject({ created, operations: 16 });
+      const planned = (await shop.folder.storeferry('plan', 'crm')).stdout.replaceAll(/\s+/g, ' ');
+      expect(planned).toContain(plans);
+      expect(planned).toContain(row);
+      const visitor = await (await serveDashboard(shop.folder)).signedIn('full');
+      const [last] = (await shop.folder.storeferry('runs', '--json')).json()['runs'] as { run: string }[];
+      const asked = (await visitor.get(`/runs/${last?.run}/approve`)).words;
+      expect(asked).toContain(`Creates ${created} contacts`);
+      expect(asked).toContain('An undo cannot take them back');
+      const approved = await shop.folder.storeferry('approve', String(last?.run));
+      expect([approved.code, approved.stdout]).toEqual([
+        0,
+        expect.stringContaining(`Done: 16 contacts were sent ${done}.`),
+      ]);
+      const page = (await visitor.get(`/runs/${last?.run}`)).words;
+      expect(page).toContain('To take back what this run sent, except contacts that it created, which stay');
+      expect((await visitor.get(`/runs/${last?.run}/undo`)).words).toContain('Contacts that it created stay');
+      expect(run).not.toBe(last?.run);
+    },
+  );
 
   it('says what to type where nothing is known of the store', async () => {
     await using shop = await scene();

@@ -7,7 +7,7 @@ import { limitWords, stoppedWave, waveSizes } from '../../model/safety-limits.ts
 import { foreign, html, type Markup, type Slot } from '../../report/html/markup.ts';
 import { planWarnings } from '../../report/run-document.ts';
 import type { RunFacts } from '../../report/run-facts.ts';
-import { newWord, totalsWords } from '../../report/status-words.ts';
+import { newParts, totalsWords } from '../../report/status-words.ts';
 import { counted, grouped, listed } from '../../text/printable.ts';
 import { PageError } from '../guard/page-error.ts';
 import { waitingPlan } from '../pages/activity.ts';
@@ -153,8 +153,9 @@ export function confirmApprove(report: RunFacts, { later, changed, reading }: Ap
     );
   const { counts, resource } = plan;
   const resourceNoun = resource === 'products' ? 'product' : 'contact';
+  const { created } = plan;
   const parts = [
-    [counts.new.records, newWord(resource)],
+    ...newParts(plan).map(({ records, word }) => [records, word] as const),
     [counts.changed.records, 'changed'],
     [counts.resent.records, 'sent again'],
   ] as const;
@@ -183,6 +184,8 @@ export function confirmApprove(report: RunFacts, { later, changed, reading }: Ap
       html`Sends <b>${counted(totals.unsent, 'request')}</b> to the store ${storeWords({ name: store, baseUrl })}${kinds}${sentBefore}.`,
       waveSizes(plan.shards).length > (run.waves?.length ?? 0) + 1 &&
         'Sends it in waves, and stops again by itself after a wave whose answers exceed a limit.',
+      created !== undefined &&
+        html`Creates <b>${counted(created.records, 'contact')}</b>${created.uncertain && ', or updates those whose address the store has'}. An undo cannot take them back: the API deletes no contacts.`,
       unsentDeletes > 0
         ? html`Deletes <b>${counted(unsentDeletes, resourceNoun)}</b>, after everything else and only if nothing is left unsent.`
         : 'Deletes nothing.',
@@ -302,6 +305,7 @@ export function confirmUndo(
     effects: [
       'Changed records get the values that they had before the run.',
       'Products that the run created are deleted; those that it deleted are created again, under new ids.',
+      'Contacts that it created stay: the API deletes no contacts.',
       'Records that another run has changed since stay as they are, and the plan names them.',
       html`The source stays as it is: the next run of ${job} would send the same again. Correct the source first${isScheduled && html`, or <a href="${jobHref(job)}/edit">pause the schedule</a>`}.`,
     ],

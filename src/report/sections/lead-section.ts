@@ -12,7 +12,7 @@ import { isPriceMove, type Move, safetyRule, stoppedWave, waveSizes } from '../.
 import { counted, grouped, isOrAre, listed, wasOrWere } from '../../text/printable.ts';
 import { failedFile, isOnlyPlanned, type RunFacts, type View } from '../run-facts.ts';
 import { type Block, foreign, onlyIn, paragraph, type Section, styled, type Words } from '../section.ts';
-import { resourceNoun } from '../status-words.ts';
+import { newParts, resourceNoun } from '../status-words.ts';
 import { driftHeadline, verificationHeadline } from './drift-section.ts';
 import { formatChange, formatNumber, moveFieldWords } from './fields-section.ts';
 import { editedFacts } from './held-section.ts';
@@ -221,16 +221,14 @@ function ofPlan(facts: RunFacts, plan: Plan): Headline {
 }
 
 /** `10 products would be created`, `2 updated`, `3 deleted`: only the first part has the noun and the verb. */
-function effectsOf({ counts, resource }: Plan) {
-  const written = counts.changed.records + counts.resent.records;
-  const parts: [number, string][] =
-    resource === 'products'
-      ? [
-          [counts.new.records, 'created'],
-          [written, 'updated'],
-          [counts.deletes, 'deleted'],
-        ]
-      : [[counts.new.records + written, 'updated']];
+function effectsOf(plan: Plan) {
+  const { counts, resource } = plan;
+  const made = madeIn(plan);
+  const parts: [number, string][] = [
+    [made.records, made.effect],
+    [counts.new.records - made.records + counts.changed.records + counts.resent.records, 'updated'],
+    [counts.deletes, 'deleted'],
+  ];
   return parts
     .filter(([figure]) => figure > 0)
     .map(([figure, word], index) =>
@@ -238,6 +236,12 @@ function effectsOf({ counts, resource }: Plan) {
         ? `${counted(figure, resourceNoun(resource))} would be ${word}`
         : `${grouped(figure)} ${word}`,
     );
+}
+
+/** The records that are created, or may be. */
+function madeIn(plan: Plan) {
+  const [first] = newParts(plan);
+  return first === undefined || first.effect === 'updated' ? { records: 0, effect: 'created' } : first;
 }
 
 function ofStop(facts: RunFacts): Headline {
@@ -300,12 +304,14 @@ function ofSuccess(facts: RunFacts): Headline {
 }
 
 /** How many of the sent records were new. Known only if everything planned was applied. */
-function appliedParts({ counts, resource }: Plan, applied: number) {
-  const written = counts.changed.records + counts.resent.records;
-  if (resource !== 'products' || counts.new.records === 0 || applied !== counts.new.records + written)
-    return [];
-  if (written === 0) return ['all new'];
-  return [`${grouped(counts.new.records)} new`, `${grouped(written)} updated`];
+function appliedParts(plan: Plan, applied: number) {
+  const { counts } = plan;
+  const { records, effect } = madeIn(plan);
+  const updated = counts.new.records - records + counts.changed.records + counts.resent.records;
+  if (records === 0 || applied !== records + updated) return [];
+  const word = effect === 'created' ? 'new' : effect;
+  if (updated === 0) return [`all ${word}`];
+  return [`${grouped(records)} ${word}`, `${grouped(updated)} updated`];
 }
 
 function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {

@@ -250,7 +250,8 @@ function undoSteps({ id, status, resource, totals }: Run): Step[] {
   const isImport = resource === 'products' || resource === 'contacts';
   const sent = (totals?.applied ?? 0) + (totals?.deleted ?? 0);
   if (!isImport || status === 'running' || sent === 0) return [];
-  return [step('To take back what this run sent:', { does: 'undo', run: id })];
+  const but = totals?.created === undefined ? '' : ', except contacts that it created, which stay';
+  return [step(`To take back what this run sent${but}:`, { does: 'undo', run: id })];
 }
 
 /** After a run with held records: all of them, where their values are right. */

@@ -1,4 +1,5 @@
 import { sumOf, withoutAbsent } from '../../model/json-object.ts';
+import { isNewContactKey } from '../../model/operation.ts';
 import type { KeyExample, Plan, PlanSource } from '../../model/plan.ts';
 import { counted, formatShare, grouped, listed } from '../../text/printable.ts';
 import { formatExamplePlace } from '../format-place.ts';
@@ -13,7 +14,7 @@ import {
   table,
   type Words,
 } from '../section.ts';
-import { newWord, resourceNoun, unsentWord } from '../status-words.ts';
+import { newParts, resourceNoun, unsentWord } from '../status-words.ts';
 
 const MAX_KEY_LENGTH = 60;
 
@@ -101,16 +102,23 @@ const LEFT_OUT = {
   skipped: 'left out on purpose',
 } as const;
 
-function planned({ counts, resource, examples, source }: Plan): Outcome[] {
-  const isProducts = resource === 'products';
+function planned(plan: Plan): Outcome[] {
+  const { counts, examples, source, created } = plan;
   return [
-    {
-      kind: 'new',
-      label: newWord(resource),
-      ...counts.new,
-      meaning: isProducts ? 'not sent before: would be created' : 'would be updated',
-      note: firstOf(examples.new, source),
-    },
+    ...newParts(plan).map(({ word, effect, records, rows }, index): Outcome => {
+      const isCreated = created !== undefined && index === 0;
+      const shown = examples.new.filter(
+        ({ key }) => created === undefined || isNewContactKey(key) === isCreated,
+      );
+      return {
+        kind: index === 0 ? 'new' : 'changed',
+        label: word,
+        records,
+        rows,
+        meaning: `${word === 'new' ? 'not sent before: ' : ''}would be ${effect}`,
+        note: firstOf(shown, source),
+      };
+    }),
     {
       kind: 'changed',
       label: 'changed',
@@ -150,9 +158,10 @@ function sent({ run, plan, totals }: RunFacts): Outcome[] {
   ];
 }
 
-function inPlan({ counts, resource }: Plan) {
+function inPlan(plan: Plan) {
+  const { counts } = plan;
   const parts = withoutAbsent([
-    `${grouped(counts.new.records)} ${newWord(resource)}`,
+    ...newParts(plan).map(({ records, word }) => `${grouped(records)} ${word}`),
     `${grouped(counts.changed.records)} changed`,
     counts.resent.records > 0 && `${grouped(counts.resent.records)} resent`,
   ]);

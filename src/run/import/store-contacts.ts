@@ -27,8 +27,8 @@ interface StoredDifference {
 
 /** The contacts of a store, found by their e-mail addresses. */
 export interface StoreContacts extends Crosswalk {
-  /** The fields of a body that the contact with this id has otherwise; undefined where the contact was not read. */
-  readonly changesOf: (id: string, body: string) => readonly StoredDifference[] | undefined;
+  /** The fields of a body that the contact with this id has otherwise; undefined where the contact was not read. Absent where none was. */
+  readonly changesOf?: ((id: string, body: string) => readonly StoredDifference[] | undefined) | undefined;
 }
 
 /** What decides how contacts are found. */
@@ -79,7 +79,8 @@ export async function storeContacts(
   const known = contactDirectory(opened);
   if (!lists) await addAcknowledged(known, ledger);
   const findKnown = (email: string) => table?.find(email) ?? known.find(email);
-  if (lists || (searches && !creates)) {
+  const reads = lists || (searches && !creates);
+  if (reads) {
     if (!(await folder.exists(CONTACTS_FILE))) {
       const found = lists
         ? listedContacts(context, store)
@@ -102,10 +103,12 @@ export async function storeContacts(
     },
     keyOfNew: creates ? newContactKey : undefined,
     whyNotNew: creates || job.createsContacts !== true ? undefined : whyNotCreated(store, probe),
-    changesOf: (id, body) => {
-      const stored = read.bodyOf(Number(id));
-      return stored === undefined ? undefined : differences(body, stored);
-    },
+    changesOf: reads
+      ? (id, body) => {
+          const stored = read.bodyOf(Number(id));
+          return stored === undefined ? undefined : differences(body, stored);
+        }
+      : undefined,
   };
 }
 
