@@ -1,6 +1,6 @@
 import { withoutUndefined } from '../model/json-object.ts';
 import type { Reason } from '../model/reason.ts';
-import { booleanWord, isErrorValue, type Row } from '../model/row.ts';
+import { booleanWord, DATE_CELL, isErrorValue, type Row } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
 import {
   type BoundTable,
@@ -158,6 +158,9 @@ const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN|Err:)|[eE]\+|[.,][0-9]+[eE]
 /** Without a sign only after a fraction, because `5E10` may be a code. */
 const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$/;
 
+/** A cell that a workbook has as a date or time, as rejects and `readCell` give it. */
+const DATE = /^[-+0-9T:.Z]+ \(date\)$/;
+
 /** The treatment of a damaged cell: refuse the record, send it with a note, or leave it to the reading of the field. */
 type Treatment = 'refuse' | 'note' | 'leave';
 
@@ -201,7 +204,24 @@ const DAMAGES: readonly Damage[] = [
     explanation:
       'is a number that a spreadsheet has shortened, so that its digits are lost: export it again, and format the column as text',
   },
+  {
+    code: 'made-a-date',
+    isIn: (text) => DATE.test(text),
+    treatment: (field) => (CODES.has(field) || field === 'options' ? 'refuse' : 'leave'),
+    explanation:
+      'is a date or time in the workbook, which spreadsheets make of 2-3 and 1:87: format the column as text, and type the value again',
+  },
 ];
+
+function isSuspect(cell: string) {
+  return cell.endsWith(DATE_CELL) || SUSPECT.test(cell);
+}
+
+/** The text of a cell; that of a date or time of a workbook with its mark. */
+function readCell({ cells, currencies }: SourceRow, slot: number) {
+  const cell = cells[slot];
+  return cell && currencies?.[slot]?.includes(DATE_CELL) === true ? `${cell} ${DATE_CELL}` : cell;
+}
 
 function damagesOf(cell: string): readonly Damage[] {
   const text = cell.trim();
@@ -236,8 +256,8 @@ export function compileDamageCheck(scope: Scope) {
   const keyIsDamaged = (row: SourceRow) => {
     learn();
     return keySlots.some((slot) => {
-      const cell = row.cells[slot];
-      return cell !== undefined && SUSPECT.test(cell) && damagesOf(cell).length > 0;
+      const cell = readCell(row, slot);
+      return cell !== undefined && isSuspect(cell) && damagesOf(cell).length > 0;
     });
   };
   return {
@@ -247,22 +267,23 @@ export function compileDamageCheck(scope: Scope) {
     check(rows: RecordRows): RecordRows | { readonly refused: Reason; readonly keyIsKnown: boolean } {
       learn();
       const cleaned = new Map<SourceRow, SourceRow>();
+      const faults: Reason[] = [];
+      let keyIsKnown = true;
       for (const row of rows.rows) {
         // Pairs of `entries` were a tenth of the garbage of a plan.
         for (let slot = 0; slot < row.cells.length; slot++) {
-          const cell = row.cells[slot];
-          if (cell === undefined || cell === '' || !SUSPECT.test(cell)) continue;
+          const cell = readCell(row, slot);
+          if (cell === undefined || cell === '' || !isSuspect(cell)) continue;
           const fields = readFrom(row, slot, row === rows.head);
           for (const damage of damagesOf(cell)) {
             const { code, treatment, explanation, note } = damage;
             if (fields.some((field) => treatment(field) === 'refuse')) {
-              const refused: Reason = withoutUndefined({
-                code,
-                message: `${quote(printed(cell.trim()))} ${explanation}`,
-                line: row.line,
-                column: row.table.headers[slot],
-              });
-              return { refused, keyIsKnown: !fields.some((field) => KEYS.has(field)) };
+              const column = row.table.headers[slot];
+              keyIsKnown &&= !fields.some((field) => KEYS.has(field));
+              if (faults.some((fault) => fault.code === code && fault.column === column)) continue;
+              const message = `${quote(printed(cell.trim()))} ${explanation}`;
+              faults.push(withoutUndefined({ code, message, line: row.line, column }));
+              continue;
             }
             const noted = fields.find((field) => treatment(field) === 'note');
             if (noted !== undefined) {
@@ -272,6 +293,8 @@ export function compileDamageCheck(scope: Scope) {
           }
         }
       }
+      const [first, ...also] = faults;
+      if (first !== undefined) return { refused: also.length === 0 ? first : { ...first, also }, keyIsKnown };
       return cleaned.size === 0 ? rows : withRows(rows, (row) => cleaned.get(row) ?? row);
     },
   };

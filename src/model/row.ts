@@ -85,9 +85,12 @@ function startsFormula(cell: string) {
 
 /**
  * The currencies that the formats of number cells name, by the position of the cell, or by slot: codes and signs, several of one
- * format separated by blanks.
+ * format separated by blanks. `DATE_CELL` of a date or time.
  */
 export type CellCurrencies = Readonly<Record<number, string | undefined>>;
+
+/** Instead of a currency: the cell of a workbook is a date or time. Rejects have it behind the text. */
+export const DATE_CELL = '(date)';
 
 /** One row. `line`: of CSV its first physical line (the first of the file is 1), of a sheet its row, else the number of the record. */
 export interface Row {

@@ -4,6 +4,7 @@ import { withoutAbsent } from '../model/json-object.ts';
 import { faultsOf, type Reason } from '../model/reason.ts';
 import {
   currenciesNamed,
+  DATE_CELL,
   type Dialect,
   formatRow,
   inertCell,
@@ -184,7 +185,7 @@ async function* gather(
 }
 
 /** A retry reads texts, without the formats of a workbook: an amount in another currency keeps its own; where the
- * store's is not known, one that a reason names does. */
+ * store's is not known, one that a reason names does. So does a date that a reason refuses. */
 function withCurrencies(
   { cells, currencies }: Row,
   header: readonly string[],
@@ -197,6 +198,7 @@ function withCurrencies(
     if (named === undefined) return cell;
     const fits = (word: string) => sold !== undefined && currenciesNamed(word)?.includes(sold) === true;
     const name = header[index] ?? '';
+    if (named === DATE_CELL) return reason.includes(`column ${name})`) ? `${cell} ${named}` : cell;
     const isKept = sold === undefined ? name !== '' && reason.includes(name) : !named.split(' ').every(fits);
     return isKept ? `${cell} ${named}` : cell;
   });

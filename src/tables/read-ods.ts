@@ -1,4 +1,4 @@
-import { MAX_SHEET_ROWS } from '../model/row.ts';
+import { DATE_CELL, MAX_SHEET_ROWS } from '../model/row.ts';
 import {
   currenciesBeside,
   declaredCurrency,
@@ -274,7 +274,8 @@ async function* rowsOf(
           const type = cell['office:value-type'];
           const isNumber = type === 'float' || type === 'currency';
           const own = declaredCurrency(cell['office:currency'] ?? '');
-          const currency = isNumber ? (currencyByStyle.get(style) ?? own) : undefined;
+          const date = type === 'date' || type === 'time' ? DATE_CELL : undefined;
+          const currency = isNumber ? (currencyByStyle.get(style) ?? own) : date;
           const [columns, spanned] = [
             countOf(cell['table:number-columns-spanned']),
             countOf(cell['table:number-rows-spanned']),

@@ -1,4 +1,4 @@
-import { MAX_SHEET_ROWS } from '../model/row.ts';
+import { DATE_CELL, MAX_SHEET_ROWS } from '../model/row.ts';
 import {
   FIRST_DAY_1904,
   formatById,
@@ -202,7 +202,7 @@ function styleOf(format: NumberFormat, written: string | undefined, struck: bool
   return {
     format,
     /** As in `CellCurrencies`. */
-    currency: code && formatCurrencies(code),
+    currency: /^d/.test(format.kind) ? DATE_CELL : code && formatCurrencies(code),
     /** As `shownBy` gives it. */
     shown: code && shownBy(code),
     struck,
@@ -296,6 +296,11 @@ async function* rowsOf(
   let [isValue, hasValue, hasFormula] = [false, false, false];
   const text = richText(file.limits.cellBytes);
 
+  const mark = (currency: string | undefined) => {
+    if (currency === undefined) return;
+    currencies ??= {};
+    currencies[column] = currency;
+  };
   const read = () => {
     const { t: type = 'n', s: style = '' } = cell;
     if (hasFormula && !hasValue && type !== 'inlineStr') return NO_RESULT;
@@ -314,6 +319,7 @@ async function* rowsOf(
       case 'b':
         return value === '1' || value === 'true' ? 'TRUE' : value === '' ? '' : 'FALSE';
       case 'd':
+        mark(DATE_CELL);
         return value.replace(/T00:00:00(?:\.0+)?Z?$/, '');
       case 'str':
       case 'e':
@@ -322,10 +328,7 @@ async function* rowsOf(
         if (value === '') return '';
         const { format, currency, shown } = formats[Number(style)] ?? PLAIN_STYLE;
         noteShown(marks, column, shown);
-        if (currency !== undefined) {
-          currencies ??= {};
-          currencies[column] = currency;
-        }
+        mark(currency);
         return numberText(value, format, firstDay);
       }
     }

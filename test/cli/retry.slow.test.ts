@@ -5,7 +5,7 @@ import { manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { type Nightly, setupNightly } from '../support/nightly.ts';
 import { errorAnswer, unauthorized } from '../support/store/faults.ts';
 import { startStore } from '../support/store.ts';
-import { makeXlsx } from '../tables/workbooks.ts';
+import { type CellToWrite, makeXlsx } from '../tables/workbooks.ts';
 
 interface Rejected extends Nightly {
   readonly run: string;
@@ -211,6 +211,51 @@ describe('retry', () => {
     expect(await readFile(join(workspace.dir, String(retried['rejectsFile'])), 'utf8')).toContain(
       '(Prices row 3, column Variant Price)',
     );
+  });
+
+  it('does not send what a spreadsheet has made a date, nor deletes its product, until it is typed again', async () => {
+    await using nightly = await setupNightly(0, { safety: '{ maxRejects: off, minRows: 0 }' });
+    const { workspace, store } = nightly;
+    await workspace.write(
+      'jobs/sheet.yaml',
+      'import: products\nstore: main\nsource: { path: screws.xlsx }\nmapping: screws\nmode: mirror\nsafety: { maxRejects: off }\n',
+    );
+    await workspace.write(
+      'mappings/screws.yaml',
+      `import: products
+columns: { code: Code, name: Name, price: Price, size: Size }
+product: { url: code, title: name }
+options: { columns: { Size: size } }
+variants: { sku: code, pricing: { price: price } }
+`,
+    );
+    const run = async (code: CellToWrite, size: CellToWrite) => {
+      const from = { number: '46086', format: 'yyyy-mm-dd' };
+      const rows = [
+        ['Code', 'Name', 'Price', 'Size', 'From', 'Until'],
+        ['6-12', 'Screws of 6', 1, 'S', from, from],
+        [code, 'Screws of 7', 2, size, from, from],
+      ];
+      await writeFile(join(workspace.dir, 'screws.xlsx'), makeXlsx([{ name: 'S', rows }]));
+      return (await workspace.storeferry('run', 'sheet', '--json')).json();
+    };
+    expect(await run('7-12', '2-3')).toMatchObject({ applied: 2, rejected: 0 });
+    const dated = await run({ number: '46366', format: 'd-mmm' }, { number: '46083', format: 'd/m' });
+    expect(dated).toMatchObject({ applied: 0, rejected: 1 });
+    const skus = [...store.shop.products.values()].map(({ variants }) => variants?.[0]?.sku);
+    expect(skus.toSorted()).toEqual(['6-12', '7-12']);
+    const file = join(workspace.dir, String(dated['rejectsFile']));
+    const rejects = await readFile(file, 'utf8');
+    expect(rejects).toContain('2026-12-10 (date),Screws of 7,2,2026-03-02 (date),2026-03-05,2026-03-05,');
+    expect((await workspace.storeferry('retry', String(dated['run']), '--json')).json()).toMatchObject({
+      applied: 0,
+      rejected: 1,
+    });
+    await writeFile(file, rejects.replace('2026-12-10 (date)', '8-12').replace('2026-03-02 (date)', '3-4'));
+    expect((await workspace.storeferry('retry', String(dated['run']), '--json')).json()).toMatchObject({
+      applied: 1,
+      rejected: 0,
+    });
   });
 
   it('sends a row whose key could not be read once it has one, unless the store knows that key', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { deferTables } from '../../src/mapping/map-tables.ts';
 import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
-import { brief, CONTEXT, mapAll, mappingOf, products, table } from './mapping-setup.ts';
+import { brief, CONTEXT, formattedTable, mapAll, mappingOf, products, table } from './mapping-setup.ts';
 
 const PRODUCTS = mappingOf(`
 import: products
@@ -130,6 +130,64 @@ describe('a cell that a spreadsheet has spoilt', () => {
         reason: { message: expect.stringMatching(/^the cell /) },
       });
     }
+  });
+});
+
+describe('a cell that a workbook has as a date or time', () => {
+  const dated = (columns: readonly string[], header: readonly string[]) =>
+    Object.fromEntries(header.flatMap((name, at) => (columns.includes(name) ? [[at, '(date)']] : [])));
+  const mapOne = async (cells: Partial<typeof PRODUCT>, dates: readonly string[]) => {
+    const header = Object.keys(PRODUCT);
+    const row = [Object.values({ ...PRODUCT, ...cells }), dated(dates, header)] as const;
+    const { mapped } = await mapAll(PRODUCTS, [formattedTable(header, [row])]);
+    return mapped[0];
+  };
+
+  it.each([
+    ['Sku', '2026-12-10'],
+    ['Size', '2026-03-02'],
+    ['Size', '02:27:00'],
+  ] as const)('refuses the product as a code or size: %s %s', async (column, text) => {
+    expect(await mapOne({ [column]: text }, [column])).toMatchObject({
+      kind: 'rejected',
+      key: 'mug',
+      reason: { code: 'made-a-date', line: 2, column, message: expect.stringContaining(text) },
+    });
+    // As a text of any source it may be meant, and in a rejects file it is still refused.
+    expect(await product({ [column]: text })).toMatchObject({ kind: 'record' });
+    expect(await product({ [column]: `${text} (date)` })).toMatchObject({ kind: 'rejected' });
+  });
+
+  it('makes the key an unknown one, and names each column', async () => {
+    const cells = { Handle: '2026-12-10', Size: '2026-03-02' };
+    expect(await mapOne(cells, ['Handle', 'Size'])).toMatchObject({
+      kind: 'rejected',
+      key: null,
+      reason: { column: 'Handle', also: [{ column: 'Size' }] },
+    });
+  });
+
+  it('is a text elsewhere, and no price', async () => {
+    const cells = { Title: '2026-12-10', Body: '2026-03-02' };
+    expect(await mapOne(cells, ['Title', 'Body'])).toMatchObject({
+      kind: 'record',
+      body: { title: '2026-12-10', description: '2026-03-02' },
+    });
+    expect(await mapOne({ Price: '2026-05-12' }, ['Price'])).toMatchObject({
+      kind: 'rejected',
+      reason: { column: 'Price', code: 'not-a-number' },
+    });
+  });
+
+  it('is a property of a contact, and no phone number', async () => {
+    const header = Object.keys(CONTACT);
+    const map = async (column: string) => {
+      const row = Object.values({ ...CONTACT, [column]: '1980-04-01' });
+      const { mapped } = await mapAll(CONTACTS, [formattedTable(header, [[row, dated([column], header)]])]);
+      return mapped[0];
+    };
+    expect(await map('Born')).toMatchObject({ kind: 'record' });
+    expect(await map('Phone')).toMatchObject({ kind: 'rejected', reason: { code: 'made-a-date' } });
   });
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { proposeMapping } from '../../src/onboarding/guess/propose-mapping.ts';
-import { fileToGuess, lookAtSource } from '../../src/onboarding/preview-source.ts';
+import { fileToGuess, lookAtSource, previewSource } from '../../src/onboarding/preview-source.ts';
 import { workspaceWith } from '../source/folder-on-disk.ts';
 import { type CellToWrite, makeOds, makeXlsx, type SheetToWrite } from '../tables/workbooks.ts';
 
@@ -42,6 +42,30 @@ describe.each(['xlsx', 'ods'] as const)('rows that an .%s', (format) => {
       questions.find(({ id }) => id === 'unused.hidden rows')?.answers.map(({ value }) => value),
     ).toEqual(['send']);
   });
+});
+
+it.each([
+  ['xlsx', { number: '46083', format: 'd/m' }],
+  ['ods', { number: '2026-03-02', format: 'date' }],
+] as const)('sizes that are dates in an .%s are rejected in the preview', async (format, size) => {
+  const bytes = (format === 'xlsx' ? makeXlsx : makeOds)([
+    {
+      name: 'S',
+      rows: [
+        ['SKU', 'Name', 'Price', 'Size'],
+        ['A1', 'Shirt', '4.00', '10-12'],
+        ['A2', 'Shirt', '4.00', size],
+        ['A3', 'Sock', '2.00', '10-12'],
+        ['A4', 'Sock', '2.00', '12-14'],
+      ],
+    },
+  ]);
+  await using workspace = await workspaceWith({ [`a.${format}`]: bytes });
+  const look = await lookAtSource(join(workspace.workspaceDir, `a.${format}`));
+  const { spec } = proposeMapping('products', fileToGuess(look), {});
+  if (spec === null) throw new Error('there is a question');
+  const { counts } = await previewSource(look, spec, { params: {}, weightUnit: 'kg', now: 0 });
+  expect(counts).toMatchObject({ record: 1, rejected: 1 });
 });
 
 describe('numbers that a sheet shows with words', () => {

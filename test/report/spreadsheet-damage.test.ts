@@ -128,6 +128,7 @@ describe('what a spreadsheet makes of a cell', () => {
   });
 
   const traces: readonly (readonly [old: string, now: string])[] = [
+    ['2026-12-10 (date)', '7-Dec'],
     ['000123', '124'],
     ['old', '1.23E+12'],
     ['', '4.00638E+12'],

@@ -129,6 +129,36 @@ describe('a cell of an Excel sheet', () => {
   });
 });
 
+describe.each([
+  [
+    'xlsx',
+    makeXlsx,
+    { number: '46086', format: 'd-mmm' },
+    { number: '0.06', format: 'h:mm' },
+    { number: '1.5', format: '[h]:mm' },
+  ],
+  [
+    'ods',
+    makeOds,
+    { number: '2026-03-05', format: 'date', shown: '05.03.26' },
+    { number: 'PT01H27M00S', format: 'time', shown: '01:27' },
+    { number: 'PT36H00M00S', format: 'time', shown: '36:00' },
+  ],
+] as const)('a date or time of a sheet of .%s', (format, make, day, time, duration) => {
+  it('is known as one, and nothing else is', async () => {
+    const rows = [
+      ['a', 'b', 'c', 'd', 'e', 'f'],
+      ['2026-03-05', '1:27', 7, day, time, duration],
+      ['x', 'y', 7],
+    ];
+    const { rows: read } = await readStaged(`a.${format}`, make([{ name: 'S', rows }]));
+    expect(read.map(({ currencies }) => currencies)).toEqual([
+      { 3: '(date)', 4: '(date)', 5: '(date)' },
+      undefined,
+    ]);
+  });
+});
+
 describe('a cell as programs other than Excel write it', () => {
   const sheet = (cell: string, after = '') =>
     `<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row><row r="2">${cell}</row><row r="3"><c r="B3"><v>1</v></c></row></sheetData>${after}</worksheet>`;
@@ -270,7 +300,7 @@ describe('the currency that the format of a number names', () => {
 
   it('is none of days, percentages and built-in formats, which each country shows with its own sign', async () => {
     const of = async (format: string) => (await currenciesOf({ number: '44624', format }))[0]?.[1];
-    expect(await of('[$-409]d "USD" mmm')).toBeUndefined();
+    expect(await of('[$-409]d "USD" mmm')).toBe('(date)');
     expect(await of('0% "EUR"')).toBeUndefined();
     const styles = '<styleSheet><cellXfs><xf numFmtId="7"/></cellXfs></styleSheet>';
     const more = { 'xl/styles.xml': styles };

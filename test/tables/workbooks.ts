@@ -175,8 +175,8 @@ function odsCell(cell: CellToWrite): string {
       ? `<table:table-cell table:formula="of:=${escaped(cell.formula)}"/>`
       : `<table:table-cell table:formula="of:=${escaped(cell.formula)}" office:value-type="float" office:value="${cell.result}">${paragraphs(cell.result)}</table:table-cell>`;
   }
-  if (cell.format === 'date')
-    return `<table:table-cell office:value-type="date" office:date-value="${cell.number}">${paragraphs(cell.shown ?? '')}</table:table-cell>`;
+  if (cell.format === 'date' || cell.format === 'time')
+    return `<table:table-cell office:value-type="${cell.format}" office:${cell.format}-value="${cell.number}">${paragraphs(cell.shown ?? '')}</table:table-cell>`;
   const type = cell.format === '%' ? 'percentage' : 'float';
   return `<table:table-cell office:value-type="${type}" office:value="${cell.number}">${paragraphs(cell.shown ?? String(cell.number))}</table:table-cell>`;
 }
