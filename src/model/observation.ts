@@ -177,8 +177,16 @@ type ConflictPolicy = (typeof CONFLICT_POLICIES)[number];
 
 /** The top-level fields that may have a policy of their own. */
 export const CONFLICT_FIELDS = [
-  ...['type', 'title', 'description', 'hidden', 'images', 'categories'],
-  ...['options', 'variants', 'subscription', 'file'],
+  'type',
+  'title',
+  'description',
+  'hidden',
+  'images',
+  'categories',
+  'options',
+  'variants',
+  'subscription',
+  'file',
 ] as const;
 
 /** For all fields, or by field. */

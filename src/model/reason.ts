@@ -52,7 +52,10 @@ export type Refusal = Stored<typeof refusalSchema>;
  * update does not find, or finds several of. They may be new to the store.
  */
 const UNMATCHED_CODES = [
-  ...['crosswalk-no-match', 'crosswalk-nothing-to-match', 'no-match', 'ambiguous-match'],
+  'crosswalk-no-match',
+  'crosswalk-nothing-to-match',
+  'no-match',
+  'ambiguous-match',
 ] as const;
 
 export type UnmatchedCode = (typeof UNMATCHED_CODES)[number];

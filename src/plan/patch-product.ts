@@ -29,11 +29,27 @@ import { fingerprintOf } from './shard-writer.ts';
  * always give the same text; members of a later version keep their order, after these.
  */
 const PRODUCT_ORDER: readonly string[] = [
-  ...['type', 'title', 'description', 'url', 'hidden', 'images', 'categories', 'options', 'variants'],
-  ...['subscription', 'file'],
+  'type',
+  'title',
+  'description',
+  'url',
+  'hidden',
+  'images',
+  'categories',
+  'options',
+  'variants',
+  'subscription',
+  'file',
 ];
 const VARIANT_ORDER: readonly string[] = [
-  ...['options', 'price', 'onSale', 'regularPrice', 'salePrice', 'quantity', 'sku', 'weight'],
+  'options',
+  'price',
+  'onSale',
+  'regularPrice',
+  'salePrice',
+  'quantity',
+  'sku',
+  'weight',
 ];
 
 /** A merged product, or why a patch cannot be merged into it. */

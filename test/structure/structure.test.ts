@@ -61,7 +61,7 @@ describe('names in src/', () => {
       /\b(?:const|static readonly) (?:MOST|LEAST|(?:LONG|SHORT|FEW|LARG|SMALL|NARROW|WID|DEEP|TALL|FARTH)EST)(?:_|\b)/,
     ],
     ['a rate is …_PER_…', /\b(?:const|static readonly) [A-Z0-9]+_AN?_[A-Z0-9_]+ /],
-    ['a literal is not spread only to save lines', /^\s*\.\.\.\{ [^}]*\},?$/],
+    ['a literal is not spread only to save lines', /^\s*\.\.\.(?:\{ [^}]*\}|\[[^\]]*\]),?$/],
   ])('follow the rule: %s', (_rule, pattern) => {
     expect(lines.length).toBeGreaterThan(10_000);
     expect(lines.filter(({ text }) => pattern.test(text)).map(({ place }) => place)).toEqual([]);

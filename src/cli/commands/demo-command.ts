@@ -130,8 +130,12 @@ function shortenMiddle(line: string, width: number) {
 const MIRRORED_JOB = 'jobs/nightly-catalog.yaml';
 const CATALOG_FILE = 'jobs/samples/catalog.csv';
 const COPIED = [
-  ...['stores.yaml', 'jobs/bulk-contacts.yaml', 'jobs/list-statistics.yaml'],
-  ...[CATALOG_FILE, 'jobs/samples/crm-export.csv', 'jobs/samples/contact-ids.csv'],
+  'stores.yaml',
+  'jobs/bulk-contacts.yaml',
+  'jobs/list-statistics.yaml',
+  CATALOG_FILE,
+  'jobs/samples/crm-export.csv',
+  'jobs/samples/contact-ids.csv',
 ];
 
 const FOLDER = 'storeferry-demo-';

@@ -135,7 +135,8 @@ export const exportJobSchema = z
       refuseIf(
         !isOrders && !known.includes(column.path),
         `a list has no column '${column.path}'${didYouMean(column.path, known)} (known: ${known.join(', ')})`,
-        ...['columns', at],
+        'columns',
+        at,
       );
     }
     const read = judged.map((column) => readPath(column.path));
@@ -164,7 +165,8 @@ export const exportJobSchema = z
     refuseIf(
       !isOrders && mode === 'new',
       'mode: new is for exports of orders; subscriber lists have append and replace',
-      ...['destination', 'mode'],
+      'destination',
+      'mode',
     );
     refuseIf(
       isOrders && rows === 'items' && isLines,
@@ -183,7 +185,8 @@ export const exportJobSchema = z
     refuseIf(
       isEachRun && url !== undefined,
       'mode: new writes many files, and a web address is one: give path, s3 or sftp',
-      ...['destination', 'url'],
+      'destination',
+      'url',
     );
     const allowed: readonly string[] = MARKS_OF_MODE[mode];
     const misplaced = namePlaceholders(JSON.stringify(destination)).find((mark) => !allowed.includes(mark));
@@ -195,14 +198,16 @@ export const exportJobSchema = z
     refuseIf(
       mode === 'append' && (format === 'xlsx' || format === 'parquet'),
       `nothing can be added to a file of the format ${format}: choose mode: replace, or format: excel-csv`,
-      ...['destination', 'format'],
+      'destination',
+      'format',
     );
     const isText = format === 'csv' || format === 'excel-csv';
     for (const name of ['delimiter', 'decimal'] as const)
       refuseIf(
         !isText && destination[name] !== undefined,
         `\`${name}\` is for the formats csv and excel-csv`,
-        ...['destination', name],
+        'destination',
+        name,
       );
   });
 

@@ -169,7 +169,8 @@ const applySchema = z
         addProblem(
           context,
           `expected more than ${before === undefined ? '0%' : limitText(before)}: each wave ends later than the one before`,
-          ...['waves', index],
+          'waves',
+          index,
         );
     }
     const last = waves.at(-1);
@@ -177,7 +178,8 @@ const applySchema = z
       addProblem(
         context,
         'the last wave must be 100%; to send only a part, use --limit',
-        ...['waves', waves.length - 1],
+        'waves',
+        waves.length - 1,
       );
   });
 

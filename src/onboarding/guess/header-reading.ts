@@ -168,8 +168,12 @@ const MAX_SIMILAR_LENGTH = 5;
 
 /** Concepts that two characters may turn: invisible, is visible; Anmeldedatum, Abmeldedatum. A header that resembles them mentions them. */
 const NEVER_MISSPELT: ReadonlySet<string> = new Set([
-  ...['visible', 'hidden', 'subscribed', 'unsubscribed'],
-  ...['begins', 'ends'],
+  'visible',
+  'hidden',
+  'subscribed',
+  'unsubscribed',
+  'begins',
+  'ends',
 ]);
 
 /** Scripts that write no blanks between words. */

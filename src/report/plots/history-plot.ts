@@ -317,7 +317,15 @@ function median(values: readonly number[]) {
 }
 
 const DURATION_STEPS = [
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
   ...[1, 2, 5, 10, 15, 30].map((step) => step * SECOND),
   ...[1, 2, 5, 10, 15, 30].map((step) => step * MINUTE),
   ...[1, 2, 3, 6, 12].map((step) => step * HOUR),

@@ -315,9 +315,14 @@ function keyDigestOf(
     Object.entries(entries ?? {}).filter(([name]) => names.has(name));
   const { match, id } = job.crosswalk ?? {};
   return `${KEY_DIGEST}${digestOf([
-    ...[key ?? null, spec.group ?? null, match ?? null, id ?? null],
-    ...[named(spec.columns, columns), named(written, lookups)],
-    ...[named(spec.params, params), named(job.params, params)],
+    key ?? null,
+    spec.group ?? null,
+    match ?? null,
+    id ?? null,
+    named(spec.columns, columns),
+    named(written, lookups),
+    named(spec.params, params),
+    named(job.params, params),
     ...(extensions !== undefined && extensionsFileOf([key, spec.group]) !== undefined ? [extensions] : []),
   ])}`;
 }

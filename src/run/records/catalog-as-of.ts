@@ -130,7 +130,15 @@ export async function* linesOf<Item>(
 }
 
 const PRODUCT_COLUMNS = [
-  ...['url', 'type', 'title', 'description', 'hidden', 'images', 'categories', 'subscription', 'file'],
+  'url',
+  'type',
+  'title',
+  'description',
+  'hidden',
+  'images',
+  'categories',
+  'subscription',
+  'file',
 ];
 const VARIANT_COLUMNS = ['sku', 'price', 'onSale', 'regularPrice', 'salePrice', 'quantity', 'weight'];
 

@@ -352,7 +352,11 @@ function tableOf(open: () => AsyncIterable<readonly RunRecord[]>, hasTypes: bool
   const cellsOf = (record: RunRecord): readonly TypedCell[] => {
     const { key, outcome, reason, place, at, id, created, changes } = record;
     return [
-      ...[key, outcome, reason?.code ?? null, reason && allMessages(reason), place],
+      key,
+      outcome,
+      reason?.code ?? null,
+      reason && allMessages(reason),
+      place,
       hasTypes && at !== null ? new Date(at) : shown(record).at,
       id === null ? null : { number: String(id) },
       created ? 'new' : (changes ?? []).map(changeText).join('; '),
