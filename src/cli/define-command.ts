@@ -202,9 +202,9 @@ export function optionalOption<Value>(
 export const SAMPLE_OPTIONS = {
   only: optionalOption<readonly string[]>(
     'keys',
-    'only the records with these keys, separated by commas: urls of products, ids of contacts',
+    'only these keys, separated by commas (`\\,` within one): urls of products, ids of contacts',
     (typed, before = []) => {
-      const keys = typed.split(',').map((key) => key.trim());
+      const keys = typed.split(/(?<!\\),/).map((key) => key.replaceAll(String.raw`\,`, ',').trim());
       if (keys.includes('')) throw new InvalidArgumentError('Expected keys, separated by commas.');
       return [...before, ...keys];
     },

@@ -123,7 +123,7 @@ export function applyPriceRules<Body extends { readonly variants: readonly Price
       changed[field] = made;
       if (made > 0 || price === 0) continue;
       const message = `the price rules of the store make ${price} a price ${made < 0 ? 'below' : 'of'} 0`;
-      unusable = { code: made < 0 ? 'price-below-0' : 'price-rounded-to-zero', message };
+      unusable ??= { code: made < 0 ? 'price-below-0' : 'price-rounded-to-zero', message };
     }
     const { salePrice, regularPrice } = changed;
     if (changed.onSale !== true || salePrice === undefined || regularPrice === undefined) return changed;

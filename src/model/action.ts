@@ -380,7 +380,8 @@ export function commandFor(action: Action): CommandLine {
 
 /** The options of a command that take this sample. */
 export function sampleOptions({ only, limit }: Sample): string[] {
-  const keys = only === undefined ? [] : ['--only', only.join(',')];
+  const keys =
+    only === undefined ? [] : ['--only', only.map((one) => one.replaceAll(',', String.raw`\,`)).join(',')];
   return [...keys, ...(limit === undefined ? [] : ['--limit', String(limit)])];
 }
 

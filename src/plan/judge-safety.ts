@@ -46,7 +46,7 @@ interface Case {
   readonly examples?: readonly string[];
 }
 
-/** Compares every safety limit, and the rules about keys and prices, with a plan; exceeded ones come first, disabled ones are left out. */
+/** Compares every safety limit, and the rules about keys and prices, with a plan; disabled ones are left out. */
 export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: string): SafetyVerdict[] {
   const { resource } = figures;
   const verdicts = limitsFor(resource).map((name) => {
@@ -65,9 +65,9 @@ export function judgeSafety(limits: SafetyLimits, figures: SafetyFigures, run: s
   const tables = (figures.tables ?? []).map((measured) =>
     judgeLimit({ name: 'minRows', setting, measured, resource, run }),
   );
-  return [judgeKey(figures, run), judgePrices(figures, run), ...verdicts, ...tables]
-    .filter((verdict) => verdict !== null)
-    .sort((a, b) => Number(b.exceeded) - Number(a.exceeded));
+  return [judgeKey(figures, run), judgePrices(figures, run), ...verdicts, ...tables].filter(
+    (verdict) => verdict !== null,
+  );
 }
 
 /** Compares the guards that stop a run with a plan. */

@@ -318,7 +318,11 @@ function runQueue({ queue, processRun, signal, log }: RunQueueOptions) {
   };
   return {
     async poll(): Promise<void> {
-      for (const entry of await queue.openEntries()) {
+      const entries = await queue.openEntries();
+      const open = new Set(entries.map(({ id }) => id));
+      // Those that were removed while they waited.
+      for (const id of waitsUntil.keys()) if (!open.has(id)) waitsUntil.delete(id);
+      for (const entry of entries) {
         const { id, taken } = entry;
         if (signal.aborted || working.size >= RUNS_AT_ONCE) return;
         if (taken || (waitsUntil.get(id) ?? 0) > performance.now() || !(await queue.takeEntry(id))) continue;

@@ -450,7 +450,7 @@ async function storeTable(
   let unpackedBytes = 0;
   async function* counted(): AsyncGenerator<string> {
     for await (const text of table.content) {
-      unpackedBytes += text.length;
+      unpackedBytes += Buffer.byteLength(text);
       const totalBytes = staging.bytes + unpackedBytes;
       refuseTooMuch(file.name, { packedBytes: archive.bytes, unpackedBytes, totalBytes }, limits);
       yield text;

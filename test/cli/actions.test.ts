@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { argumentsOf } from '../../src/cli/dashboard/action-runner.ts';
+import { SAMPLE_OPTIONS } from '../../src/cli/define-command.ts';
 import {
   ACTION_NAMES,
   type Action,
@@ -8,6 +9,7 @@ import {
   commandText,
   isJobAction,
   jobActionSchema,
+  sampleOptions,
 } from '../../src/model/action.ts';
 
 it('names a command of the command line for each action that has one', () => {
@@ -34,6 +36,11 @@ it.each<[Action, string, string]>([
     '-C w undo --json --only a,b -- k3v',
   ],
   [
+    { does: 'undo', run: 'k3v', only: ['salt,pepper', 'b'] },
+    String.raw`undo k3v --only 'salt\,pepper,b'`,
+    String.raw`-C w undo --json --only salt\,pepper,b -- k3v`,
+  ],
+  [
     { does: 'release', run: 'k3v', only: ['-a', "b's"] },
     String.raw`release -- k3v -a 'b'\''s'`,
     "-C w release --json -- k3v -a b's",
@@ -43,6 +50,12 @@ it.each<[Action, string, string]>([
 ])('types %j as a person does, and starts it as the dashboard does', (action, typed, started) => {
   expect(commandText(action)).toBe(typed);
   expect(argumentsOf(action, 'w').join(' ')).toBe(started);
+});
+
+it('reads the keys of --only as commands write them', () => {
+  const only = ['salt,pepper', 'b', String.raw`c\d`];
+  const [, typed = ''] = sampleOptions({ only });
+  expect(SAMPLE_OPTIONS.only.parse?.(typed, undefined)).toEqual(only);
 });
 
 it.each(ACTION_NAMES.filter(isJobAction))('stores %s for a worker', (does) => {

@@ -10,6 +10,11 @@ it.each([
   ['contacts', 'bogus'],
   ['export', 'bogus', 'nightly'],
   ['catalog', '--out', 'products.doc'],
+  ['tokens', '--scope', 'operate'],
+  ['tokens', 'revoke', 'ci', '--days', '3'],
+  ['audit', 'export', '--known', 'abc'],
+  ['runs', '--csv'],
+  ['runs', 'k3v', '--outcome', 'held'],
 ])('%s %s is refused before anything is made', async (...words) => {
   await using workspace = await makeWorkspace(
     { 'stores.yaml': 'main: { baseUrl: "http://127.0.0.1:1", apiKey: "k-1" }\n' },

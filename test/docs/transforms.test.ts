@@ -43,7 +43,7 @@ it('the examples of the transforms pass as tests of mappings', async () => {
 it('every transform, as a word and as a map, and every option of one has an example', () => {
   const steps = EXAMPLES.flatMap(({ steps }) => z.array(z.unknown()).parse(parse(`[${steps}]`)));
   const used = steps.flatMap((step) =>
-    typeof step === 'object' && step !== null ? Object.keys(step) : [step],
+    typeof step === 'object' && step !== null ? Object.keys(step).map((name) => `${name}:`) : [step],
   );
   expect([...new Set(used)].toSorted()).toEqual(stepWords().toSorted());
 });
@@ -144,7 +144,7 @@ function stepWords(): string[] {
   const { definitions } = transformDefinition.parse(schemaFor('mapping'));
   const options = definitions.Transform.anyOf.flatMap(({ properties }) => Object.keys(properties));
   const words = TRANSFORMS.flatMap(({ name, word }) => (word === undefined ? [] : [name]));
-  return [...new Set([...words, ...options])];
+  return [...words, ...new Set(options.map((name) => `${name}:`))];
 }
 
 const transformDefinition = z.object({

@@ -45,6 +45,10 @@ describe('the price rules of a store', () => {
 
   it('refuse a price below 0, and 0 for what was not free', () => {
     expect(priced([{ plus: -5 }], variant(3))).toMatchObject({ code: 'price-below-0' });
+    const [first, second] = [variant(1), variant(2)];
+    expect(priced([{ plus: -5 }], first, second)).toMatchObject({
+      message: 'the price rules of the store make 1 a price below 0',
+    });
     expect(priced([{ round: 1 }], variant(0.4))).toMatchObject({ code: 'price-rounded-to-zero' });
     expect(priced([{ round: 1 }], variant(1, 0.4))).toMatchObject({ code: 'price-rounded-to-zero' });
   });

@@ -2,7 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { StateError, StateUnavailableError } from '../../src/model/storeferry-error.ts';
 import { openSqliteState } from '../../src/state/sqlite/open-sqlite-state.ts';
+import { sqliteError } from '../../src/state/sqlite/sqlite-error.ts';
 import type { State, StateQueue } from '../../src/state/state.ts';
 
 const NIGHTLY = { job: 'nightly', cron: '15 2 * * *', timezone: 'UTC', next: 100 };
@@ -96,4 +98,16 @@ describe('the queue in the embedded state', () => {
     const kept = await Promise.all([0, 50, 200, 1_099].map((number) => queue.entry(`run${number}`)));
     expect(kept.map((entry) => entry !== undefined)).toEqual([false, false, true, true]);
   });
+});
+
+it.each([
+  [1, 'is damaged, or was changed', StateError],
+  [3, 'cannot be written', StateError],
+  [9, 'cannot be used', StateError],
+  [15, 'stayed locked', StateUnavailableError],
+  [18, 'cannot be used', StateError],
+])('the error %i of SQLite says that the database %s', (errcode, words, kind) => {
+  const told = sqliteError(Object.assign(new Error('why'), { errcode }), 'state.db');
+  expect(told).toBeInstanceOf(kind);
+  expect(String(told)).toContain(`state.db ${words}`);
 });

@@ -708,3 +708,9 @@ it('names the record of a JSON file beyond a limit by its path', async () => {
   const words = await refusal(readStaged('a.json', text, { records: 'data' }, { cellBytes: 49 }));
   expect(words).toContain('data[1].a.b is beyond the limit cellBytes (49)');
 });
+
+it('counts the bytes of a table against the limit, and not its characters', async () => {
+  const rows = [['Title'], ...Array.from({ length: 200 }, () => ['价'.repeat(1000)])];
+  const read = readStaged('a.xlsx', makeXlsx([{ name: 'S', rows }]), {}, { bytes: 300_000 });
+  await expect(read).rejects.toThrow('limit bytes (300000)');
+});

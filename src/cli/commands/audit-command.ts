@@ -1,4 +1,5 @@
 import { auditWords, storedAuditEntries } from '../../model/action.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { verifyAuditChain } from '../../state/state.ts';
 import { counted, printable } from '../../text/printable.ts';
@@ -15,9 +16,10 @@ export prints one JSON object per entry, the oldest first. Its "hash" is the SHA
 "previous" the hash of the line before.`,
   examples: ['audit verify', 'audit verify --known HASH --json', 'audit export'],
   json: '`{"entries","from","to","hash","unchained","fault"}`: `hash` of the newest entry, `unchained` entries before the chain, `fault`: null or the first: `kind` (`altered`, `missing`, `reordered`, or `unknown` for the hash of `--known`), `number` (from the oldest entry) and `entry`',
-  check({ action }) {
+  check({ action }, { known }) {
     if (action !== 'verify' && action !== 'export')
       throw unknownAction('audit', action, 'Type: storeferry audit verify, or storeferry audit export');
+    if (action === 'export' && known !== undefined) throw new UsageError('--known is for audit verify.');
   },
   async run({ context }, { action }, { known }) {
     const stored = await context.state.audit.stored();

@@ -1,5 +1,6 @@
 import { MAX_TOKEN_DAYS, openAccounts, TOKEN_DAYS } from '../../dashboard/dashboard-context.ts';
 import { API_SCOPES } from '../../model/action.ts';
+import { UsageError } from '../../model/storeferry-error.ts';
 import { isoTime } from '../../report/run-summary.ts';
 import { oneOf, optionalArgument, parsedOption, unknownAction, wholeNumber } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
@@ -19,6 +20,10 @@ export const tokensCommand = defineStateCommand({
 is kept in .storeferry/api-tokens.json.`,
   examples: ['tokens make ci --scope operate --days 30', 'tokens', 'tokens revoke ci'],
   json: '`{"tokens":[{"name","scope","made","expires"}]}`, and with make `token`',
+  check({ action }, { scope, days }) {
+    if (action !== 'make' && (scope !== undefined || days !== TOKEN_DAYS))
+      throw new UsageError('--scope and --days are for tokens make.');
+  },
   async run({ context }, { action, name = '' }, { scope = 'view', days }) {
     const tokens = openAccounts(context).apiTokens;
     let token: string | undefined;

@@ -6,7 +6,7 @@ import { ConfigurationError } from '../../model/storeferry-error.ts';
 import { changedSincePlan, changedSincePlanText, whyNotApprover } from '../../run/execute-run.ts';
 import { openImport } from '../../run/inputs/open-mapping.ts';
 import { laterRun, listLiveRuns, readStoredReport } from '../../run/report/read-stored-report.ts';
-import { notFoundError, PageError } from '../guard/page-error.ts';
+import { notFoundError } from '../guard/page-error.ts';
 import { activityOf } from '../pages/activity.ts';
 import { accessTo, actionHref, actionRoute } from '../pages/link-button.ts';
 import type { Page } from '../pages/page.ts';
@@ -186,14 +186,8 @@ export function actionRoutes(app: FastifyInstance, parts: RouteParts): void {
   });
 }
 
-/** The keys of a text, one per line. PageError for one that a command cannot take. */
+/** The keys of a text, one per line. */
 function keysOf(text: string): readonly string[] {
   const keys = text.split(/\r?\n/).map((line) => line.trim());
-  const intricate = keys.find((key) => key.includes(','));
-  if (intricate === undefined) return [...new Set(keys.filter((key) => key !== ''))];
-  throw new PageError(
-    400,
-    'One key per line',
-    `'${intricate}' has a comma. Give each key its own line; a key that has a comma can only be undone with the whole run.`,
-  );
+  return [...new Set(keys.filter((key) => key !== ''))];
 }

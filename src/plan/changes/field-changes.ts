@@ -18,18 +18,18 @@ export interface VariantPairs {
 
 /**
  * The differences between the last acknowledged body and the one to be sent, each field once. Bodies that differ only
- * in the order of fields have no changes. `onVariants` is called with the common variants.
+ * in the order of fields have no changes. `onPairs` is called with the variants of both, paired.
  */
 export function fieldChanges(
   oldBody: string,
   newBody: string,
-  onVariants?: (paired: VariantPairs) => void,
+  onPairs?: (paired: VariantPairs) => void,
 ): FieldChange[] {
   const before: unknown = JSON.parse(oldBody);
   const after: unknown = JSON.parse(newBody);
   if (!isJsonObject(before) || !isJsonObject(after)) return [];
   return [...memberNames(after, before)].flatMap((field) =>
-    changesOf(field, member(before, field), member(after, field), onVariants),
+    changesOf(field, member(before, field), member(after, field), onPairs),
   );
 }
 
@@ -37,11 +37,11 @@ function changesOf(
   field: string,
   before: unknown,
   after: unknown,
-  onVariants: ((paired: VariantPairs) => void) | undefined,
+  onPairs: ((paired: VariantPairs) => void) | undefined,
 ) {
   if (isDeepStrictEqual(before, after)) return [];
   if (field === 'variants' && Array.isArray(before) && Array.isArray(after)) {
-    return variantChanges(before.filter(isJsonObject), after.filter(isJsonObject), onVariants);
+    return variantChanges(before.filter(isJsonObject), after.filter(isJsonObject), onPairs);
   }
   if (field === 'properties' && Array.isArray(before) && Array.isArray(after)) {
     return membersChanged(field, byName(before), byName(after));
@@ -94,8 +94,7 @@ function byName(properties: readonly unknown[]): JsonObject {
 /**
  * Compares variants with their counterparts, found by option values, else by sku, so that an inserted variant does
  * not make all later ones look changed. A field that differs in several variants is reported once, with the values of
- * the first pair. Variants that were added, removed or only reordered are the field `variants`. `onPairs` is called
- * with all pairs.
+ * the first pair. Variants that were added, removed or only reordered are the field `variants`.
  */
 function variantChanges(
   before: readonly JsonObject[],

@@ -155,7 +155,7 @@ function onlySheet({ files }: PlanSource) {
   return others.length === 0 && isSheet(file?.places) ? file?.places?.title : undefined;
 }
 
-/** The records of an export of the store, which a job reads beside its source; its copy stays no longer. */
+/** The records of an export of the store, which a job reads beside its source; its copy is removed after that. */
 export async function* readExport(
   { signal, workspaceDir, allowedFolders }: RunContext,
   request: ImportRequest,
@@ -183,14 +183,17 @@ export async function* readExport(
     currencies: new CurrencyWatch({}),
     memoContext: '',
   });
-  for await (const batch of open()) {
-    yield batch.flatMap((item) => {
-      const mapped = item.kind === 'deferred' ? item.map() : item;
-      return mapped.kind === 'record' ? [{ ...mapped.body }] : [];
-    });
+  try {
+    for await (const batch of open()) {
+      yield batch.flatMap((item) => {
+        const mapped = item.kind === 'deferred' ? item.map() : item;
+        return mapped.kind === 'record' ? [{ ...mapped.body }] : [];
+      });
+    }
+  } finally {
+    const copies = [...snapshot.files, ...(snapshot.tables ?? [])];
+    await folder.remove(copies.map(({ stored }) => stored));
   }
-  const copies = [...snapshot.files, ...(snapshot.tables ?? [])];
-  await folder.remove(copies.map(({ stored }) => stored));
 }
 
 function nameColumns(

@@ -352,8 +352,8 @@ export function redisLedger(
       // Marks before deletes: a key that is deleted in between is found in one of them.
       const facts = await readFacts(wanted);
       const deletes = await inChunks(wanted, (chunk) => client.zmscore(names.deletes, ...chunk));
-      const written = wanted.filter((key, position) =>
-        ledgerRules.wasWrittenSince(since, facts.get(key) ?? UNKNOWN, Number(deletes[position] ?? 0)),
+      const written = wanted.filter((key, index) =>
+        ledgerRules.wasWrittenSince(since, facts.get(key) ?? UNKNOWN, Number(deletes[index] ?? 0)),
       );
       return new Set(written);
     },

@@ -2,6 +2,8 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { StateError, StateUnavailableError } from '../../model/storeferry-error.ts';
 
 /** Primary result codes of SQLite (https://www.sqlite.org/rescode.html) for which a user can do something. */
+const ERROR = 1;
+const PERMISSION = 3;
 const BUSY = 5;
 const LOCKED = 6;
 const NO_MEMORY = 7;
@@ -10,8 +12,11 @@ const IO_ERROR = 10;
 const CORRUPT = 11;
 const FULL = 13;
 const CANNOT_OPEN = 14;
+const PROTOCOL = 15;
+const CONSTRAINT = 19;
+const MISMATCH = 20;
 const NOT_DATABASE = 26;
-const PASSING: readonly number[] = [BUSY, LOCKED, NO_MEMORY, IO_ERROR, FULL];
+const PASSING: readonly number[] = [BUSY, LOCKED, PROTOCOL, NO_MEMORY, IO_ERROR, FULL];
 
 /** Node's error for an integer that is too large to be one of ours. */
 const OUT_OF_RANGE = 'ERR_OUT_OF_RANGE';
@@ -74,10 +79,12 @@ function explain(code: number): readonly [problem: string, hint: string] {
   switch (code) {
     case BUSY:
     case LOCKED:
+    case PROTOCOL:
       return [
         'stayed locked by another process',
         'Find the other storeferry process, wait for its end, then run again.',
       ];
+    case PERMISSION:
     case READ_ONLY:
       return ['cannot be written', 'Give this user write access to the file and its folder.'];
     case FULL:
@@ -93,9 +100,13 @@ function explain(code: number): readonly [problem: string, hint: string] {
     case CORRUPT:
     case NOT_DATABASE:
       return ['is damaged', MOVE_ASIDE];
-    default:
+    case ERROR:
+    case CONSTRAINT:
+    case MISMATCH:
       // Statements and constraints are our own: they fail only if a table was changed.
       return ['is damaged, or was changed by another program', MOVE_ASIDE];
+    default:
+      return ['cannot be used', 'Run again to continue.'];
   }
 }
 
