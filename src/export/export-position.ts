@@ -4,6 +4,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { z } from 'zod';
 import type { ExportJob } from '../config/job/job.ts';
 import type { Stored } from '../model/json-object.ts';
+import { LineSplitter } from '../model/row.ts';
 import { StateError, UsageError } from '../model/storeferry-error.ts';
 import { type RunFolder, readLines, sealedFile } from '../state/artifacts.ts';
 import { exactJson, exactText, isPlainObject } from './exact-json.ts';
@@ -215,6 +216,28 @@ export async function openCopy(
   const name = copyName(file);
   if (!(await folder.exists(name))) return undefined;
   return pipeline(await folder.read(name), createGunzip(), () => {});
+}
+
+/** The names of the copies in the folder of a job. */
+export async function copyNames(folder: RunFolder): Promise<string[]> {
+  return (await folder.list()).filter((name) => /^file-\d+\.gz$/.test(name));
+}
+
+/** Whether a copy has what is looked for, line by line in latin1; undefined for a workbook or a Parquet file, whose content is packed. */
+export async function isInCopy(
+  folder: RunFolder,
+  name: string,
+  isIn: (text: string) => boolean,
+): Promise<boolean | undefined> {
+  const lines = new LineSplitter();
+  let isFirst = true;
+  for await (const chunk of pipeline(await folder.read(name), createGunzip(), () => {})) {
+    const text = chunk.toString('latin1');
+    if (isFirst && (text.startsWith('PK\x03\x04') || text.startsWith('PAR1'))) return undefined;
+    isFirst = false;
+    if (isIn(lines.take(text).join('\n'))) return true;
+  }
+  return isIn(lines.rest);
 }
 
 function copyName({ number }: Pick<Manifest, 'number'>) {

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { text } from 'node:stream/consumers';
+import { buffer, text } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -10,6 +12,7 @@ import { storeIdentity } from '../../src/model/remote-address.ts';
 import { s3Objects } from '../../src/remote/s3-client.ts';
 import { decodeBodies } from '../../src/state/encode-body.ts';
 import { crmExport, setupCrm } from '../support/contacts.ts';
+import { manyOrders, setupExports } from '../support/exports.ts';
 import { readFiles } from '../support/read-files.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { redisContent } from '../support/redis-content.ts';
@@ -323,6 +326,64 @@ describe('a contact that is forgotten', () => {
   });
 });
 
+const EXPORTS = {
+  fresh: 'export: orders\ndestination: { path: "out/{number}.csv", mode: new }\n',
+  sheet: 'export: orders\ndestination: { path: "sheets/{number}.xlsx", mode: new, format: xlsx }\n',
+  stuck: 'export: orders\ndestination: { path: "file/{number}.csv", mode: new }\n',
+};
+
+/** Somebody who only ordered is in what is kept of exports: copies, and readings that could not be written. */
+async function isInNoExport(
+  env: Readonly<Record<string, string>>,
+  readFrom: (dir: string, name: string) => Promise<Buffer>,
+) {
+  await using shop = await setupExports(EXPORTS, {}, env);
+  const { workspace, store } = shop;
+  const read = async (name: string) => {
+    const bytes = await readFrom(workspace.dir, name);
+    return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
+  };
+  store.shop.orders.push(...manyOrders(12));
+  await workspace.write('file', 'a file where a folder should be');
+  const { run: fresh } = (await workspace.storeferry('run', 'fresh', '--json')).json();
+  store.shop.orders.push(...manyOrders(14).slice(12));
+  expect((await workspace.storeferry('run', 'fresh')).code).toBe(0);
+  expect((await workspace.storeferry('run', 'sheet')).code).toBe(0);
+  const stuck = (await workspace.storeferry('run', 'stuck', '--json')).json();
+  expect(stuck).toMatchObject({ status: 'failed' });
+  expect(await read(`${stuck['run']}/reading.jsonl`)).toContain('"a2@mail.example"');
+  const [copy, other] = ['export-fresh/file-1.gz', 'export-fresh/file-2.gz'];
+  expect(await read(copy)).toMatch(/^a2@mail.example,|,a2@mail.example,/m);
+  const forgotten = await workspace.storeferry('forget', 'a2@mail.example', '--yes', '--json');
+  expect([forgotten.code, forgotten.stderr]).toEqual([0, '']);
+  expect(forgotten.json()).toMatchObject({
+    files: expect.arrayContaining([copy, `${stuck['run']}/reading.jsonl`]),
+    superseded: [stuck['run']],
+    remains: expect.arrayContaining([expect.stringContaining('export-sheet/file-1.gz')]),
+  });
+  await expect(read(copy)).rejects.toThrow();
+  await expect(read(`${stuck['run']}/reading.jsonl`)).rejects.toThrow();
+  expect(await read(other)).toContain('a13@mail.example');
+  await rm(join(workspace.dir, 'out/1.csv'));
+  const again = await workspace.storeferry('run', 'fresh', '--since', String(fresh));
+  expect([again.code, again.stdout]).toEqual([
+    1,
+    expect.stringContaining('content of file 1 is kept no more'),
+  ]);
+  expect(existsSync(join(workspace.dir, 'out/1.csv'))).toBe(false);
+  // The address of another has it in it.
+  const part = await workspace.storeferry('forget', '3@mail.example', '--yes');
+  expect([part.code, part.stderr]).toEqual([
+    2,
+    expect.stringMatching(/nor copies of exports.*export-sheet/s),
+  ]);
+  expect((await workspace.storeferry('run', 'fresh')).code).toBe(0);
+}
+
+it('removes kept copies of exports that name somebody who only ordered, and names those that it cannot search', async () => {
+  await isInNoExport({}, (dir, name) => readFile(join(dir, '.storeferry', 'artifacts', name)));
+});
+
 describeWithRedis('a contact in Redis', () => {
   it('is forgotten as well', async () => {
     await using redis = await startRedis();
@@ -338,6 +399,15 @@ describeWithRedis('a contact in Redis', () => {
     expect((await bodies()).filter((body) => /grunewald.*bergen|tromso/i.test(body))).toEqual([]);
     expect(await redisContent(redis.url)).not.toMatch(/Anna Grunewald exists|tromso|bergen/i);
     client.disconnect();
+  });
+
+  it('is in no export whose copies are in a bucket', async () => {
+    await using redis = await startRedis();
+    await using s3 = await startS3();
+    const objects = s3Objects(s3Address(s3, ''));
+    await isInNoExport({ REDIS_URL: redis.url, ...s3Environment(s3, 'shop') }, async (_, name) =>
+      buffer(await objects.get(`shop/${name}`)),
+    );
   });
 
   it('is forgotten where the files of runs are in a bucket', async () => {

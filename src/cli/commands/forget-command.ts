@@ -1,7 +1,7 @@
 import { withoutAbsent } from '../../model/json-object.ts';
 import { isSameEmail } from '../../model/operation.ts';
 import { InterruptedError, UsageError } from '../../model/storeferry-error.ts';
-import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
+import { FORGETS, forgetRecord, forgottenWords, remainsOf } from '../../run/records/forget-record.ts';
 import { printable, shellWord } from '../../text/printable.ts';
 import { flag, requiredArgument, text } from '../define-command.ts';
 import { defineStateCommand } from '../define-state-command.ts';
@@ -43,15 +43,16 @@ export const forgetCommand = defineStateCommand({
     const forgotten = await forgetRecord(context, record);
     await recordCommand(context, { action: 'forget' });
     const { erased } = forgotten;
+    const remains = remainsOf(forgotten);
     const lines = withoutAbsent([
       erased && `Forgot the contact ${printable(record.key)}.`,
       ...forgottenWords(forgotten),
       !erased && `  ${repeat}`,
       'What remains, and must be removed by hand where the law asks for it:',
-      ...REMAINS.map((what) => `  - ${what}`),
+      ...remains.map((what) => `  - ${what}`),
     ]);
     return {
-      json: { key: record.key, store: record.store, ...forgotten, remains: REMAINS },
+      json: { key: record.key, store: record.store, ...forgotten, remains },
       text: `${lines.join('\n')}\n`,
       code: erased ? 0 : 1,
     };

@@ -14,7 +14,13 @@ import {
   styledText,
 } from '../../report/html/markup.ts';
 import { adoptedFile, decidePairs, openPairs, pairName, readDecisions } from '../../run/execute-run.ts';
-import { FORGETS, forgetRecord, forgottenWords, REMAINS } from '../../run/records/forget-record.ts';
+import {
+  FORGETS,
+  forgetRecord,
+  forgottenWords,
+  REMAINS,
+  remainsOf,
+} from '../../run/records/forget-record.ts';
 import { findRecords } from '../../run/records/record-history.ts';
 import { changeText, type HeldRunRecord, heldRunRecords } from '../../run/records/run-records.ts';
 import { counted, grouped } from '../../text/printable.ts';
@@ -154,7 +160,7 @@ export function recordActions({ dashboard, uploads }: RouteParts): ActionPages {
           body: html`${paragraphs(forgottenWords(forgotten))}
 <h2>What remains</h2>
 <p>To be removed by hand where the law asks for it:</p>
-${bullets(REMAINS, 'does')}
+${bullets(remainsOf(forgotten), 'does')}
 ${buttonRow(linkButton('/records', { label: 'Records' }))}`,
         };
       },

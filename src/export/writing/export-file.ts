@@ -31,7 +31,7 @@ import { textLines, watchBytes } from './text-lines.ts';
 import { type Items, replaceFile, type Written, writeFile } from './write-file.ts';
 
 export { noteUnknownFields } from '../arrange-orders.ts';
-export { readableSince, readPosition } from '../export-position.ts';
+export { copyNames, isInCopy, readableSince, readPosition } from '../export-position.ts';
 // The folder that picture files are published in.
 export { openPublicFolder, type PublicFolder } from '../open-destination.ts';
 
@@ -403,8 +403,8 @@ async function placeFile({ access, job, kept, signal }: Omit<FilesOptions, 'stor
   if (state === 'missing') {
     const copy = await openCopy(kept, manifest);
     if (copy === undefined) {
-      throw new DestinationError(`File ${manifest.number} is too old: its content is kept no more.`, {
-        hint: 'Name a later run or time.',
+      throw new DestinationError(`The content of file ${manifest.number} is kept no more.`, {
+        hint: 'It is too old, or it named a contact that was forgotten. Name a later run or time.',
       });
     }
     await destination.write(copy, { signal, ifVersion: null });

@@ -393,7 +393,10 @@ export async function exportHistory(access: FileAccess, job: ExportJob, signal: 
 }
 
 /** The folder with the position and the copies of a job with `mode: new`. */
-function exportFolder({ artifacts }: RunContext, { name }: ExportJob) {
+export function exportFolder(
+  { artifacts }: Pick<RunContext, 'artifacts'>,
+  { name }: Pick<ExportJob, 'name'>,
+) {
   return artifacts.run(`export-${name}`);
 }
 

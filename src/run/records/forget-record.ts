@@ -1,4 +1,6 @@
 import { buffer } from 'node:stream/consumers';
+import { READING_FILES } from '../../export/reading/read-items.ts';
+import { copyNames, isInCopy } from '../../export/writing/export-file.ts';
 import { isJsonObject, member } from '../../model/json-object.ts';
 import { comparedEmail } from '../../model/operation.ts';
 import { planSchema } from '../../model/plan.ts';
@@ -15,12 +17,14 @@ import {
 } from '../../plan/plan-file.ts';
 import { LINE_COLUMN, REJECTS_WORKBOOK, UNTOUCHED_FILE } from '../../rejects/rejects-file.ts';
 import type { RunFolder } from '../../state/artifacts.ts';
-import { targetLockName } from '../../state/state.ts';
-import { counted } from '../../text/printable.ts';
+import { jobLockName, targetLockName } from '../../state/state.ts';
+import { capitalise, counted, listed } from '../../text/printable.ts';
+import { exportFolder } from '../export/export-run.ts';
 import { supersedeAndDiscard } from '../import/continue-or-begin.ts';
 import { forgetTrace } from '../kept-probe.ts';
 import { listLiveRuns } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
+import { supersede } from '../run-pipeline.ts';
 import { forgetScanned } from '../scan-contacts.ts';
 import type { FoundRecord } from './record-history.ts';
 
@@ -51,8 +55,11 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
   const bodies = [body, ...versions.flatMap((version) => [version.body, version.before])];
   const isTheirs = matcherOf(key, bodies);
   const isKnown = body !== undefined || versions.length > 0;
-  const superseded: string[] = [];
-  const files: string[] = [];
+  // Numbers of orders may be those of contacts.
+  const { superseded, files, unsearched } = await cleanExports(
+    context,
+    matcherOf(key.includes('@') ? key : '', bodies),
+  );
   let rejectedRows = 0;
   for (const run of live) {
     const folder = artifacts.run(run.id);
@@ -80,7 +87,7 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
   const erased = await ledger.forget(key);
   // What an earlier attempt removed may still be on disk.
   if (erased && !isKnown && !noted && rejectedRows + files.length + superseded.length === 0)
-    throw unknownContact(key);
+    throw unknownContact(key, unsearched);
   return {
     /** Whether the store had acknowledged values of it. */
     acknowledged: body !== undefined,
@@ -90,7 +97,9 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
     rejectedRows,
     /** Files of runs that named the record and had nothing else to keep, with their runs. */
     files,
-    /** Runs whose plan or remainder can no longer be sent, because their files had the whole source. */
+    /** Kept copies of exports that cannot be searched. */
+    unsearched,
+    /** Runs whose plan or remainder can no longer be sent, because their files had the whole source, or what they read of a store. */
     superseded,
     /** Whether an interrupted scan or probe of the store had noted it. */
     noted,
@@ -103,17 +112,62 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
 export const FORGETS = [
   'Removes the acknowledged values, all versions of the history, and the rows of rejects files.',
   'Removes messages of the store about the contact.',
+  'Removes kept copies of exported files that name it: `--since` cannot write these again.',
   'The fingerprint stays, so the next run sends the contact only if it has changed.',
   'Discards waiting plans and the rest of unfinished runs of contacts of this store: their files have the whole source.',
 ];
 
 /** What no command can remove. */
+export function remainsOf({ unsearched }: Pick<Forgotten, 'unsearched'>): string[] {
+  return unsearched.length === 0 ? REMAINS : [copiesLeft(unsearched), ...REMAINS];
+}
+
+function copiesLeft(unsearched: readonly string[]) {
+  return `copies of exports were not searched, because their content is packed: ${listed(unsearched)}`;
+}
+
+/** The same before it is known what is there. */
 export const REMAINS = [
   'the contact in the store itself, and in the source files: while a source has it, a run that finds it changed sends and keeps it again',
   'files of exports, crosswalks and look-ups, in the workspace and elsewhere, and uploads that a running dashboard has not sent yet, until it ends or a contact is forgotten there',
   'backups of the state and of the artifacts, mailed and downloaded reports, logs, and the files of Redis (append-only file, snapshot) until Redis writes them anew (BGREWRITEAOF, BGSAVE)',
   'rejected rows that have neither its key nor its address or phone number',
 ];
+
+/** Removes copies of exported files that name somebody, and what was read and not written. LockedError while an export is at work. */
+async function cleanExports(context: RunContext, isTheirs: Matcher) {
+  const { state, artifacts } = context;
+  const superseded: string[] = [];
+  const files: string[] = [];
+  const unsearched: string[] = [];
+  const runs = await state.runs.list({ kinds: ['export'] });
+  for (const [job, ofJob] of Map.groupBy(runs, (run) => run.job)) {
+    const lock = await state.locks.tryAcquire(jobLockName(job), { job: 'forget', run: 'forget' });
+    if ('heldBy' in lock) throw busy(lock.heldBy?.run);
+    await using _held = lock;
+    for (const run of ofJob) {
+      const folder = artifacts.run(run.id);
+      const readings = (await folder.list()).filter((name) => READING_FILES.includes(name));
+      const found = await Promise.all(readings.map(async (name) => isTheirs(await readLatin1(folder, name))));
+      if (!found.includes(true)) continue;
+      if (run.status === 'running' || UNFINISHED.includes(run.status)) {
+        await supersede(context, run);
+        superseded.push(run.id);
+      }
+      await folder.remove(readings);
+      files.push(...readings.map((name) => `${run.id}/${name}`));
+    }
+    const kept = exportFolder(context, { name: job });
+    for (const name of await copyNames(kept)) {
+      const isNamed = await isInCopy(kept, name, isTheirs).catch(() => undefined);
+      if (isNamed === undefined) unsearched.push(`${kept.location}/${name}`);
+      if (isNamed !== true) continue;
+      await kept.remove([name]);
+      files.push(`export-${job}/${name}`);
+    }
+  }
+  return { superseded, files, unsearched };
+}
 
 /** What was removed, a sentence each. */
 export function forgottenWords(forgotten: Forgotten): string[] {
@@ -122,7 +176,7 @@ export function forgottenWords(forgotten: Forgotten): string[] {
     ...(acknowledged ? ['its acknowledged values'] : []),
     `${counted(versions, 'version')} of its history`,
     `${counted(rejectedRows, 'rejected row')}`,
-    `${counted(files.length, 'file')} of runs${files.length === 0 ? '' : ` (${files.join(', ')})`}`,
+    `${counted(files.length, 'file')} of runs and exports${files.length === 0 ? '' : ` (${files.join(', ')})`}`,
     ...(noted ? ['the notes of an interrupted scan or probe'] : []),
   ];
   return [
@@ -138,10 +192,15 @@ export function forgottenWords(forgotten: Forgotten): string[] {
   ];
 }
 
-function unknownContact(key: string) {
+function unknownContact(key: string, unsearched: readonly string[]) {
   return new UsageError(
-    `No contact has the key or address ${JSON.stringify(key)}: neither the ledger and its history nor the files of runs. Nothing was removed.`,
-    { hint: 'Check its spelling.' },
+    `No contact has the key or address ${JSON.stringify(key)}: neither the ledger and its history nor the files of runs, nor copies of exports. Nothing was removed.`,
+    {
+      hint:
+        unsearched.length === 0
+          ? 'Check its spelling.'
+          : `Check its spelling. ${capitalise(copiesLeft(unsearched))}.`,
+    },
   );
 }
 
