@@ -37,14 +37,19 @@ export function formatById(id: number, spelledOut: ReadonlyMap<number, string>):
 /** Quoted text, escaped, skipped and filling characters, sections in brackets, then anything else. */
 const TOKEN = /"[^"]*"|\\.|[_*].|\[[^[\]]*\]|;|./gs;
 
-/** Reads a format such as `#,##0.00 "kg"`; of several sections the first, unless it is a text, which only some numbers have. */
+/**
+ * Reads a format such as `#,##0.00 "kg"`; of several sections the first, unless it is a text, which only some numbers have. Where that
+ * has a condition, or signs that are not understood, numbers keep all digits.
+ */
 function numberFormat(code: string): NumberFormat {
   let template = '';
   let pattern = '';
   let isDuration = false;
   let isOfSome = false;
+  let hasCondition = false;
   for (const [token] of code.matchAll(TOKEN)) {
-    isOfSome ||= /^(?:;|\[[<>=])/.test(token);
+    hasCondition ||= /^\[[<>=]/.test(token);
+    isOfSome ||= hasCondition || token === ';';
     if (token === ';') break;
     if (/^\[(?:h+|m+|s+)\]$/i.test(token)) isDuration = true;
     else if (token.startsWith('[') || /^[_*]/.test(token)) continue;
@@ -66,13 +71,17 @@ function numberFormat(code: string): NumberFormat {
     const time = /[hs]/i.test(shape);
     return { kind: 'date', date: /[yd]/i.test(shape) || !time, time };
   }
-  const [whole = '', decimals = ''] = (/[0#?][0#?, ]*(?:\.[0#?]*)?/.exec(shape)?.[0] ?? '').split('.');
+  const isCode = /^[^0#?., /]*(?:0[^0#?., /]*){2,}$/.test(shape);
+  if (isCode && !hasCondition) return { kind: 'code', template: template.trim() };
+  const [number = ''] = /[0#?][0#?, '’\u00a0\u202f]*(?:\.[0#?]*)?/.exec(shape) ?? [];
+  const [whole = '', decimals = ''] = number.split('.');
+  const rest = shape.slice(shape.indexOf(number) + number.length);
   // Fractions, and numbers shown in thousands, have less information than the number itself.
-  if (shape.includes('/') || /,\s*$/.test(whole)) return GENERAL;
-  const least = decimals.match(/0/g)?.length ?? 0;
-  if (shape.includes('%')) return { kind: 'percent', least, most: decimals.length };
-  if (/^[^0#?., ]*(?:0[^0#?., ]*){2,}$/.test(shape)) return { kind: 'code', template: template.trim() };
-  return { kind: 'fixed', least, most: decimals.length };
+  const isUnclear = hasCondition || /,\s*$/.test(whole) || /[/0#?,]/.test(rest);
+  const least = isUnclear ? 0 : (decimals.match(/0/g)?.length ?? 0);
+  const most = isUnclear ? EXACT_DIGITS : decimals.length;
+  if (shape.includes('%')) return { kind: 'percent', least, most };
+  return { kind: 'fixed', least, most };
 }
 
 /** Signs, abbreviations and names beside the digits. */
@@ -165,7 +174,9 @@ const TEXT = '\x03';
 const GROUP = '\x01';
 const NUMBER = new RegExp(`${DIGIT}(?:[${DIGIT}${GROUP}\\s'’.]*${DIGIT})?`, 'g');
 
-/** From here on Excel has lost digits: it keeps fifteen. */
+/** Excel keeps so many. */
+const EXACT_DIGITS = 15;
+/** From here on Excel has lost digits. */
 const DIGITS_LOST = 1e15;
 
 /**
