@@ -5,8 +5,8 @@ import { endAll, endWithTest, succeeds } from './processes.ts';
 
 /** Linux's folder in memory. Tests wait long for a disk: each database, and each Redis, writes its changes through. */
 const IN_MEMORY = '/dev/shm';
-/** Several times what the tests of a run hold at once; a container often gives it 64 MiB. */
-const ENOUGH_BYTES = 2 * 1024 ** 3;
+/** More than the tests of several runs at once were seen to hold, 4 GiB; a container often gives it 64 MiB. */
+const ENOUGH_BYTES = 6 * 1024 ** 3;
 
 /** Of vitest's `globalSetup`: what tests write to temporary folders stands in one folder, which ends with the run. */
 export default function setup(): () => Promise<void> {
