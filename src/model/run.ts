@@ -552,6 +552,9 @@ export function jobFile(job: string): string {
   return `jobs/${jobFileName(job)}.yaml`;
 }
 
+/** The name of a file of a watched folder once a worker has it: the id of its run, then its own. */
+export const CLAIMED = /^([a-z][a-z0-9]{7,})-(.+)$/s;
+
 /** A job that has no file: its records come from the history of another store. */
 export const CLONE_JOB = 'clone';
 

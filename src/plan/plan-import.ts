@@ -191,7 +191,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   return plan;
 }
 
-/** Whether somebody has chosen the records one by one: nothing is missing, and no share of them means anything. */
+/** Whether somebody has chosen the records: the others are not missing, and shares have no meaning. */
 function areChosen({ kind }: PlanOrigin) {
   return kind === 'retry' || kind === 'bodies';
 }

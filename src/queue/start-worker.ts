@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { nextTick } from '../config/job/job.ts';
 import { repeatEvery } from '../model/clock.ts';
 import { isOwnerFile } from '../model/remote-address.ts';
-import { COMPLETED, lastedMs, UNFINISHED } from '../model/run.ts';
+import { CLAIMED, COMPLETED, lastedMs, UNFINISHED } from '../model/run.ts';
 import { errorCode, InterruptedError, messageOf, UsageError } from '../model/storeferry-error.ts';
 import { hasDied } from '../run/report/read-stored-report.ts';
 import type { RunContext } from '../run/run-context.ts';
@@ -356,9 +356,8 @@ function countsOf(entries: readonly QueueEntry[]): QueueCounts {
 }
 
 const INBOX_POLL_EVERY_MS = 2_000;
-/** Where a file is while its run waits or works, and afterwards. Its name there begins with the id of its run. */
+/** Where a file is while its run waits or works. Its name there is as `CLAIMED`. */
 const PROCESSING = 'processing';
-const CLAIMED = /^([a-z][a-z0-9]{7,})-(.+)$/s;
 /** What file systems take. */
 const MAX_NAME_BYTES = 255;
 /** Of a name that is too long with the id: its end is kept too, which has the format. */

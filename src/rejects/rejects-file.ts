@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { withoutAbsent } from '../model/json-object.ts';
+import { type Stored, withoutAbsent } from '../model/json-object.ts';
 import { faultsOf, type Reason } from '../model/reason.ts';
 import {
   currenciesNamed,
@@ -26,12 +26,8 @@ const WRITTEN_AT_ONCE = 256 * 1024;
 const MAX_PADDING_CELLS = 50_000_000;
 
 /** A file of the snapshot, to be read again. */
-interface RejectsSource {
+interface RejectsSource extends RowNames {
   readonly name: string;
-  /** How its rows are identified, if the file has no text lines. */
-  readonly places?: TablePlaces | undefined;
-  /** Of corrected rejects, as in a PlanSource. */
-  readonly sourceRows?: Readonly<Record<string, string>> | undefined;
   open(): Promise<Table & { readonly dialect: Dialect }>;
 }
 
@@ -139,7 +135,7 @@ interface Gathered {
 }
 
 const gatheredRow = z.tuple([z.int(), z.string(), z.string(), z.array(z.string())]);
-type GatheredRow = z.infer<typeof gatheredRow>;
+type GatheredRow = Stored<typeof gatheredRow>;
 
 /**
  * The rejected rows as JSON lines: header, `storeferry_line`, reason, cells. The width of the file is not known yet.
@@ -176,7 +172,7 @@ async function* gather(
           gathered.index[line] = { ...(ragged && { cells: cells.length }), ...(header > 0 && { header }) };
         const values = cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
         gathered.cells += values.length;
-        text += `${JSON.stringify([header, line, reason, values] satisfies GatheredRow | [number, string, string, readonly string[]])}\n`;
+        text += `${JSON.stringify([header, line, reason, values] satisfies GatheredRow)}\n`;
       }
       if (text !== '') yield text;
       if ((batch.at(-1)?.line ?? 0) >= lines.lastLine) break;
@@ -184,8 +180,10 @@ async function* gather(
   }
 }
 
-/** A retry reads texts, without the formats of a workbook: an amount in another currency keeps its own; where the
- * store's is not known, one that a reason names does. So does a date that a reason refuses. */
+/**
+ * A retry reads texts, without the formats of a workbook. So an amount in another currency than the store's is written with its
+ * currency; where the store's is not known, an amount whose column a reason names. So is a date that a reason refuses.
+ */
 function withCurrencies(
   { cells, currencies }: Row,
   header: readonly string[],
@@ -240,7 +238,7 @@ async function* compose(
   yield text;
 }
 
-/** The file that the user corrects, its untouched copy, and the facts that neither of them contains. */
+/** The file that the user corrects. */
 export const REJECTS_FILE = 'rejects.csv';
 /** The same as a workbook, if the source is one. */
 export const REJECTS_WORKBOOK = 'rejects.xlsx';
@@ -441,7 +439,7 @@ export class RejectedSpans {
     return shown.join(' / ');
   }
 
-  /** The reason of a span for the row on `line`: that of the cause itself has the position in another column. */
+  /** The reason of a span for the row on `line`: the row of the cause has its position in `storeferry_line`. */
   #textOf(index: number, line: number) {
     const sentence = this.#sentences[this.#sentence[index] ?? 0];
     const cause = this.#cause[index] ?? Number.NaN;
@@ -479,7 +477,7 @@ interface Sentence {
   readonly column: string | undefined;
 }
 
-/** The text of a reason for a cell on `line`, with the position of its cause, unless that is the line: another column has it. */
+/** The text of a reason for a cell on `line`, with the position of its cause, unless that is `line`, which `storeferry_line` names. */
 function reasonText(
   { message, column }: Sentence,
   { places, sourceRows }: RowNames,

@@ -170,7 +170,7 @@ export const NO_TOTALS: RunTotals = {
 
 /**
  * The totals of a whole run: the result of the plan, and what was done so far. Upserts without a final outcome count
- * as unsent. Without a plan nothing is known. `renamedKeys`: the old keys of renamed products that are gone.
+ * as unsent. Without a plan nothing is known. `renamedKeys`: how many old keys of renamed products the run has removed.
  */
 export function runTotals(plan: Plan | null, tally: OutcomeTally, renamedKeys = 0): RunTotals {
   if (plan === null) return { ...NO_TOTALS, requests: tally.requests };

@@ -10,8 +10,15 @@ export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'strong';
 
 /** The outcome of a record. */
 type OutcomeKind =
-  | ('new' | 'changed' | 'resent' | 'applied' | 'unchanged')
-  | ('rejected' | 'skipped' | 'held' | 'unsent');
+  | 'new'
+  | 'changed'
+  | 'resent'
+  | 'applied'
+  | 'unchanged'
+  | 'rejected'
+  | 'skipped'
+  | 'held'
+  | 'unsent';
 
 /** A drawing beside a number. Text output leaves it out, because the number has the same information. */
 export type Drawing =
@@ -29,8 +36,19 @@ export type Drawing =
 
 /** The markup of words. `foreign` is text of a source or a store, which keeps its own direction. */
 export type Style =
-  | ('foreign' | 'strong' | 'code' | 'setting' | 'removed' | 'added')
-  | ('key' | 'examples' | 'places' | 'subject' | 'text' | 'unusual' | `tone-${Tone}`);
+  | 'foreign'
+  | 'strong'
+  | 'code'
+  | 'setting'
+  | 'removed'
+  | 'added'
+  | 'key'
+  | 'examples'
+  | 'places'
+  | 'subject'
+  | 'text'
+  | 'unusual'
+  | `tone-${Tone}`;
 
 /** A part of a line. */
 type Piece =

@@ -252,13 +252,13 @@ export function figuresWords(run: Ended): string {
   return run.error != null && run.totals?.records === 0 ? '' : totalsWords({ ...run, error: null });
 }
 
-/** For a run that has not ended or whose process died: what was known about a second earlier. */
-function soFarWords({ progress }: Ended) {
+/** For a run that has not ended: what was known about a second earlier; where its process died, all that is known. */
+function soFarWords({ progress, status }: Ended) {
   if (progress == null || progress.applied + progress.rejected === 0) return '';
   return `${figuresList([
     [progress.applied, 'applied'],
     [progress.rejected, 'rejected'],
-  ])} so far`;
+  ])}${status === 'running' ? ' so far' : ''}`;
 }
 
 /** `12 applied, 1 rejected`: those that are not zero. */

@@ -2,12 +2,12 @@ import { isSameTarget, type Run, SENDING_KINDS } from '../model/run.ts';
 import { importTarget } from '../state/state.ts';
 import type { RunContext } from './run-context.ts';
 
-/** Keys that only this job has sent since they are in doubt. */
+/** Keys in doubt that only this job has sent, by whose run sent them last. */
 export type OwnDoubts = Awaited<ReturnType<typeof ownDoubts>>;
 
 /**
- * Those of the keys that are in doubt by this job alone. The run that has sent a key last is the newest one that began to send before
- * (`Run.beginPosition`), as no two runs of a job send at once.
+ * Those of the keys that are in doubt by this job alone. As no two runs of a job send at once, the newest run after whose beginning
+ * (`Run.beginPosition`) a key was written is the one that has sent it last.
  */
 export async function ownDoubts(
   { state }: Pick<RunContext, 'state'>,

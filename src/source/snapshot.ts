@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS, fileLimitError, type InputLimits } from '../model/input
 import type { Stored } from '../model/json-object.ts';
 import type { RemoteAddress } from '../model/remote-address.ts';
 import { stagedTableSchema } from '../model/row.ts';
+import { CLAIMED } from '../model/run.ts';
 import { NoFileError, SourceError, StateError } from '../model/storeferry-error.ts';
 import { bytesOf } from '../remote/fetch-file.ts';
 import type { RetryPolicy } from '../remote/remote-client.ts';
@@ -252,10 +253,10 @@ async function findSource(path: string, watch: string | undefined, access: FileA
   } catch (error) {
     if (!(error instanceof NoFileError) || watch === undefined) throw error;
     const failed = join(dirname(watch), 'failed');
-    // A worker puts the id of a run before the name. Inboxes of other jobs may be in the same folder.
+    // Inboxes of other jobs may be in the same folder.
     const ofJob = await findFiles(join(failed, `*-${basename(watch)}`), access).catch(() => []);
     const moves = ofJob.flatMap(({ path: place }) => {
-      const arrived = /^[a-z][a-z0-9]{7,}-(.+)$/s.exec(basename(place))?.[1];
+      const arrived = CLAIMED.exec(basename(place))?.[2];
       if (arrived === undefined) return [];
       return [`mv -i ${shellWord(place)} ${shellWord(join(dirname(watch), arrived))}`];
     });

@@ -153,3 +153,24 @@ describe('a word that is no command and no job', () => {
     expect(typed.stderr).toContain(answer);
   });
 });
+
+it('the list of runs counts what a run whose process died has sent, and not its last progress', async () => {
+  await using setup = await setupNightly(1);
+  const { workspace } = setup;
+  const progress = {
+    step: 'apply',
+    done: 9,
+    total: 20,
+    unit: 'requests',
+    applied: 9,
+    rejected: 0,
+    at: 1,
+  } as const;
+  {
+    await using state = await openSqliteState(join(workspace.dir, '.storeferry'));
+    await state.runs.create(sampleRun({ id: 'abk3v9x2', status: 'running', totals: null, progress }));
+  }
+  const { stdout } = await workspace.storeferry('runs');
+  expect(stdout).toMatch(/abk3v9x2 .*interrupted/);
+  expect(stdout).not.toMatch(/9 applied|so far/);
+});

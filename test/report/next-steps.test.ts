@@ -65,7 +65,10 @@ describe('the next steps', () => {
     const ended = aRun({ status: 'done-with-rejects', totals });
     const run = 'storeferry run nightly-catalog';
     expect(nextSteps({ ...ended, rejectsFile: null }, null)).toEqual([
-      { what: 'The rejects file is missing. Correct the source, then:', command: run },
+      {
+        what: 'There is no rejects file: it was removed, or a row has too many cells. Correct the source, then:',
+        command: run,
+      },
     ]);
     const deletes = aRun({ status: 'done-with-rejects', totals: { ...totals, rejected: 0 } });
     expect(nextSteps({ ...deletes, rejectsFile: null }, null)).toEqual([

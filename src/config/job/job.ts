@@ -3,7 +3,7 @@ import type { ContactMappingSpec } from '../../mapping/spec/mapping-spec.ts';
 import { type DeepReadonly, recordOf, withoutAbsent, withoutUndefined } from '../../model/json-object.ts';
 import { CONTACT_TEXT_FIELDS, type ImportMode, type UpdateMatch } from '../../model/mapped-record.ts';
 import type { FilePlace } from '../../model/remote-address.ts';
-import { looseName } from '../../text/printable.ts';
+import { DAY, HOUR, looseName } from '../../text/printable.ts';
 import { withoutPlace } from '../complete-places.ts';
 import { once } from '../workspace-files.ts';
 import type { exportJobSchema } from './export-job-schema.ts';
@@ -178,9 +178,6 @@ export function crosswalkField(
 /** The schedule of a job. */
 export type JobSchedule = Readonly<z.infer<typeof scheduleSchema>> & { readonly job: string };
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-
 /**
  * The first tick after a time (both in milliseconds since the epoch). An hour that occurs twice has its ticks the first time, and
  * also the second time only for a schedule of every hour.
@@ -195,10 +192,10 @@ export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: nu
     const tick = next(after, timezone);
     const leftOut = tickInGap(next(after + offsetMs(timezone, after), 'UTC'), timezone);
     if (leftOut !== undefined && leftOut > after && leftOut < tick) return leftOut;
-    const isSoon = tick - after < HOUR_MS;
-    if (!isSoon || offsetMs(timezone, after - HOUR_MS) <= offsetMs(timezone, after)) return tick;
+    const isSoon = tick - after < HOUR;
+    if (!isSoon || offsetMs(timezone, after - HOUR) <= offsetMs(timezone, after)) return tick;
     // The clocks were set back: cron-parser leaves the second time out only if it is asked before it.
-    let first = after - HOUR_MS;
+    let first = after - HOUR;
     while (first <= after) first = next(first, timezone);
     return first;
   } catch {
@@ -215,8 +212,8 @@ export function nextTick({ cron, timezone }: Omit<JobSchedule, 'job'>, after: nu
  * the whole day where that is the hour at midnight (Africa/Cairo), or the one before it.
  */
 function tickInGap(wall: number, timezone: string) {
-  const moment = wall - offsetMs(timezone, wall - DAY_MS);
-  const isThere = [moment, wall - offsetMs(timezone, wall + DAY_MS)].some(
+  const moment = wall - offsetMs(timezone, wall - DAY);
+  const isThere = [moment, wall - offsetMs(timezone, wall + DAY)].some(
     (one) => one + offsetMs(timezone, one) === wall,
   );
   return isThere ? undefined : moment;

@@ -279,7 +279,7 @@ function afterRejects(run: Run, plan: Plan | null, rejectsFile: string | null | 
   const what =
     totals?.rejected === 0
       ? 'To send the refused requests again:'
-      : 'The rejects file is missing. Correct the source, then:';
+      : 'There is no rejects file: it was removed, or a row has too many cells. Correct the source, then:';
   return step(what, { does: 'run', job });
 }
 

@@ -125,7 +125,7 @@ export function readSnapshotThroughMapping(reading: SnapshotReading): {
   };
 }
 
-/** A source with how it differs from what a run has read before, which is what people notice last: values disappear without a message. */
+/** A source with how it differs from what a run has read before, as a lost column gives no other message. */
 export function comparedWithLast(
   source: PlanSource,
   { columns }: ImportRequest['mapping']['spec'],

@@ -75,7 +75,14 @@ const ADDRESS = /^[a-z0-9]+:\/\//i;
 export async function withLiveStatus(context: Pick<RunContext, 'state'>, run: Run): Promise<Run> {
   if (!(await hasDied(context, run))) return run;
   const error = `Its process died at the step ${run.step}, without recording its end (killed, out of memory, or power failure).`;
-  return { ...run, status: 'interrupted', error };
+  const { applied } = await context.state.runs.tally(run.id);
+  const { progress } = run;
+  return {
+    ...run,
+    status: 'interrupted',
+    error,
+    ...(progress != null && { progress: { ...progress, applied } }),
+  };
 }
 
 /** The runs that match, newest first, as `withLiveStatus` shows them. */
@@ -95,6 +102,7 @@ export async function hasDied({ state }: Pick<RunContext, 'state'>, run: Run): P
   if (run.status !== 'running') return false;
   const plan = run.kind === 'plan';
   const holder = await state.locks.holderOf(plan ? planLockName(run.job) : jobLockName(run.job));
+  // Null: held, by whom is not known. Undefined: free.
   const held = holder === null || (plan ? holder?.run === run.id : holder !== undefined);
   // Checked last: the run may end after it was read and before its lock was free.
   return !held && (await state.runs.get(run.id))?.status === 'running';

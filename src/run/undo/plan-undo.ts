@@ -274,9 +274,9 @@ function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, sch
 }
 
 /**
- * The version, of these (newest first), by which the record is now another one than the run `of` made; undefined if it is the same, or as it
- * was before that run. An undo brings back the version that there was before the run that it undoes, if that run's version was there; an
- * equal body of another run is another version.
+ * The current version of a record, given all (newest first), if it is neither what the run `of` made nor what was there before it; else
+ * undefined. If the current version is that of run R, an undo of R makes the one before R current again. An equal body of another run is
+ * another version.
  */
 function changeSince(versions: readonly Version[], of: string, undos: ReadonlyMap<string, string>) {
   const before = new Map<string, Version | undefined>();

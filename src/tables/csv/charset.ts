@@ -267,7 +267,7 @@ function lineCounter() {
 interface Language {
   readonly letters: string;
   readonly script: RegExp;
-  /** Less than 1 for less common languages that share letters with common ones. */
+  /** How common it is, at most 1: lower where a common language has the same letters. */
   readonly share: number;
 }
 
