@@ -3,6 +3,7 @@ import type { ExportJob } from '../config/job/job.ts';
 import { pathKey } from '../model/json-object.ts';
 import { pathOf, pathsOverlap, timeOfDate } from '../model/mapped-record.ts';
 import { DestinationError } from '../model/storeferry-error.ts';
+import { listed } from '../text/printable.ts';
 import { exactJson, exactStringify, exactText, isPlainObject } from './exact-json.ts';
 import { CHANGE_FIELD } from './export-position.ts';
 
@@ -81,9 +82,15 @@ export async function noteUnknownFields(orders: Orders, job: ExportJob): Promise
     filter: pathsOf(Object.keys(filter)),
     columns: new Map(read.filter(([name]) => name !== CHANGE_FIELD)),
   };
+  const unmet = new Map(
+    Object.entries(filter).map(([name, values]) => {
+      const texts = new Set([values].flat().map(String));
+      return [name, { path: pathOf(name), texts, found: new Set<string>() }];
+    }),
+  );
   let count = 0;
   for await (const batch of orders) {
-    if (masked.size === 0 && unknown.filter.size === 0 && unknown.columns.size === 0) return [];
+    if (masked.size === 0 && unmet.size === 0 && unknown.columns.size === 0) return [];
     count += batch.length;
     for (const text of batch) {
       const order = exactJson(text);
@@ -98,6 +105,12 @@ export async function noteUnknownFields(orders: Orders, job: ExportJob): Promise
         }
       for (const [name, path] of unknown.filter)
         if (valueAt(order, path) !== undefined) unknown.filter.delete(name);
+      for (const [name, { path, texts, found }] of unmet)
+        for (const value of [valueAt(order, path)].flat()) {
+          const text = exactText(value) ?? '';
+          if (texts.has(text)) unmet.delete(name);
+          else if (text !== '' && found.size < MAX_VALUES_KEPT) found.add(text);
+        }
       const lines = rows === 'items' && unknown.columns.size > 0 ? itemsOf(order) : [order];
       for (const [name, path] of unknown.columns) {
         if (lines.some((line) => valueAt(line, path) !== undefined)) unknown.columns.delete(name);
@@ -105,11 +118,33 @@ export async function noteUnknownFields(orders: Orders, job: ExportJob): Promise
     }
   }
   if (count === 0) return [];
-  return Object.entries(unknown)
+  const absent = Object.entries(unknown)
     .filter(([, { size }]) => size > 0)
     .map(
       ([key, names]) => `No order has ${[...names.keys()].join(', ')}, as \`${key}\` of the job names it.`,
     );
+  for (const [name, { texts, found }] of unmet)
+    if (found.size > 0)
+      absent.push(
+        `No order that was read has ${name} ${[...texts].join(' or ')}, as \`filter\` of the job writes it${meantWords(name, texts, found)}.`,
+      );
+  return absent;
+}
+
+const MAX_VALUES_KEPT = 1_000;
+const MAX_VALUES_NAMED = 12;
+/** Fields whose values are no data of persons. */
+const KINDS = /(?:status|state|currency|type|method|channel)$/i;
+
+/** What the orders have instead: the same in another spelling, or all values of a field that says of which kind an order is. */
+function meantWords(name: string, texts: ReadonlySet<string>, found: ReadonlySet<string>) {
+  const alike = (text: string) =>
+    text.trim() === '' || Number.isNaN(Number(text)) ? text.trim().toLowerCase() : Number(text);
+  const wanted = new Set([...texts].map(alike));
+  const meant = [...found].filter((text) => wanted.has(alike(text)));
+  if (meant.length > 0) return `; they have ${listed(meant)}`;
+  const isShort = KINDS.test(name) && found.size <= MAX_VALUES_NAMED;
+  return isShort ? `; they have ${listed([...found].sort())}` : '';
 }
 
 /** The paths of the values that a mask of this path has, whatever the case of their names. */

@@ -248,6 +248,42 @@ describe('exporting new orders', () => {
     ]);
   });
 
+  it('says what the orders have where no value of a filter occurs, but no data of persons', async () => {
+    await using setup = await setupExports({
+      cased: 'export: orders\ndestination: { path: c.csv }\nfilter: { status: [Paid], total: "12.50" }\n',
+      other: 'export: orders\ndestination: { path: o.csv }\nfilter: { status: gone, customer.email: b }\n',
+    });
+    for (const [index, order] of manyOrders(4).entries())
+      setup.store.shop.orders.push({ ...order, status: index === 0 ? 'sent' : 'paid' });
+    const notes = async (job: string) =>
+      (await setup.workspace.storeferry('run', job)).stdout.replaceAll(/\s+/g, ' ');
+    const cased = await notes('cased');
+    expect(cased).toContain('4 orders read, 0 lines in the file.');
+    expect(cased).toContain(
+      'No order that was read has status Paid, as `filter` of the job writes it; they have paid.',
+    );
+    expect(cased).toContain('has total 12.50, as `filter` of the job writes it; they have 12.5.');
+    const other = await notes('other');
+    expect(other).toContain('has status gone, as `filter` of the job writes it; they have paid and sent.');
+    expect(other).toContain('has customer.email b, as `filter` of the job writes it.');
+  });
+
+  it('names the file of an earlier run that it finishes, and none that is never written', async () => {
+    await using setup = await setupExports({
+      late: 'export: orders\ndestination: { path: "late/new.csv", mode: new }\n',
+    });
+    setup.store.shop.orders.push(...manyOrders(4));
+    await setup.workspace.write('late', 'a file where a folder should be');
+    const failed = (await setup.workspace.storeferry('run', 'late', '--json')).json();
+    expect(failed['status']).toBe('failed');
+    await rm(join(setup.workspace.dir, 'late'));
+    const { stdout } = await setup.workspace.storeferry('run', 'late');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      `Run ${failed['run']} had read the store and not written its file; it is written now: late/new-1.csv, 4 lines.`,
+    );
+    expect(stdout).not.toContain('late/new.csv');
+  });
+
   it('writes no field that a mask spells otherwise, and says which names no order has', async () => {
     await using setup = await setupExports({
       cased:

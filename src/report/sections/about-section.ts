@@ -89,7 +89,10 @@ export function exportedSection(
       {
         kind: 'terms',
         terms: [
-          [isTable === true ? 'Table' : 'File', styled('code', foreign(location, 300))],
+          // No file has this name: the notes name those that were written.
+          ...(mode === 'new' && (bytes === 0 || run.since !== undefined)
+            ? []
+            : [[isTable === true ? 'Table' : 'File', styled('code', foreign(location, 300))] as const]),
           ['Read', `${counted(items, resourceNoun(run.resource))}, at ${at}`],
           ['Written', written],
           ...(isTable === true ? [] : [['Format', `${format}, ${formatBytes(bytes)} in all`] as const]),

@@ -334,7 +334,8 @@ function ofExport({ run, exported }: RunFacts): Headline {
     const lines = counted(exported.lines, 'line');
     const isAdded = exported.mode === 'append' && exported.begun !== true;
     const where = isAdded ? `${lines} added to the file` : `${lines} in the file`;
-    return said(`${counted(exported.items, one)} exported, ${where}.`);
+    const isSame = exported.lines === exported.items || run.since !== undefined;
+    return said(`${counted(exported.items, one)} ${isSame ? 'exported' : 'read'}, ${where}.`);
   }
   switch (run.status) {
     case 'failed':

@@ -4,6 +4,7 @@ import {
   EXPORTED_FILE,
   hasWholeReading,
   READING_FILES,
+  readExported,
   readItems,
   readReading,
   readReadingFacts,
@@ -27,7 +28,7 @@ import { type Exported, type Run, UNFINISHED } from '../../model/run.ts';
 import { lockLostError, UsageError } from '../../model/storeferry-error.ts';
 import { NO_TOTALS, REPORT_FILE, type RunFacts } from '../../report/run-facts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
-import { capitalise, pathFrom } from '../../text/printable.ts';
+import { capitalise, counted, pathFrom } from '../../text/printable.ts';
 import { digestOf } from '../digest-of.ts';
 import { endOf, pruneRuns, RUNS_KEPT } from '../end-run.ts';
 import { readProbe } from '../kept-probe.ts';
@@ -60,8 +61,8 @@ export async function exportRun(surroundings: RunContext, request: ExportRequest
       }
       work.begin(await continueOrBeginExport(context, request, work.run));
       work.run = await readStep(context, request, work.run);
-      await writeEarlierReadings(context, request, work.run);
-      work.run = await writeStep(context, request, work.run);
+      const earlier = await writeEarlierReadings(context, request, work.run);
+      work.run = await writeStep(context, request, work.run, earlier);
     },
     finish: ({ context, run }, failure) => finishExport(context, request, run, failure),
   });
@@ -128,11 +129,18 @@ function narrowedNote(since: string) {
  * failure, this run's reading is also left for a later run.
  */
 async function writeEarlierReadings(context: RunContext, request: ExportRequest, begun: Run) {
+  const notes: string[] = [];
   for (const run of await unfinishedBefore(context, begun)) {
     if (!(await hasKeptReading(context, request, run))) continue;
     const own = { ...context, workedMs: () => run.workedMs ?? 0 };
-    await finishExport(own, request, await writeStep(own, request, run), null);
+    const { run: ended } = await finishExport(own, request, await writeStep(own, request, run), null);
+    const exported = await readExported(context.artifacts.run(run.id));
+    if (exported !== null && exported.lines > 0)
+      notes.push(
+        `Run ${ended.id} had read the store and not written its file; it is written now: ${exported.location}, ${counted(exported.lines, 'line')}.`,
+      );
   }
+  return notes;
 }
 
 /** Writes what is new or changed since the last file into a file of its own; see `writeNewFile`. */
@@ -220,11 +228,17 @@ async function writeFilesAgain(context: RunContext, request: ExportRequest, run:
 }
 
 /** Writes the reading to the destination: completely, or the destination is unchanged; for `mode: new` see `writeNewFile`. */
-async function writeStep(context: RunContext, request: ExportRequest, run: Run): Promise<Run> {
+async function writeStep(
+  context: RunContext,
+  request: ExportRequest,
+  run: Run,
+  earlier: readonly string[] = [],
+): Promise<Run> {
   const { job } = request;
   await context.state.runs.update(run.id, { step: 'write' });
   const folder = context.artifacts.run(run.id);
   const { notes } = await readReadingFacts(folder);
+  notes.push(...earlier);
   if (job.export === 'orders') notes.push(...(await noteUnknownFields(readReading(folder), job)));
   if (job.destination.mode === 'new') return await writeNewStep(context, request, run, notes);
   const readAt = new Date(run.stagedAt ?? context.clock()).toISOString();

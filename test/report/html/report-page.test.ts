@@ -73,9 +73,10 @@ describe('the report page', () => {
     expect((await pageOf({ facts, view })).all).toContain('3,204 lines, as the whole file');
     const { exported } = facts;
     const none = exported && { ...exported, mode: 'new' as const, lines: 0, bytes: 0 };
-    expect((await pageOf({ facts: { ...facts, exported: none }, view })).all).toContain(
-      '0 lines, because nothing is new or changed',
-    );
+    const { all, text } = await pageOf({ facts: { ...facts, exported: none }, view });
+    expect(all).toContain('0 lines, because nothing is new or changed');
+    expect(text('.headline')).toEqual(['3,204 orders read, 0 lines in the file.']);
+    expect(all).not.toContain(exported?.location);
   });
 
   it('says who approved a plan: nobody has one of a release', async () => {
