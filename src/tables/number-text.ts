@@ -15,7 +15,9 @@ export type NumberFormat =
   /** A text in place of any number. */
   | { readonly kind: 'text'; readonly text: string };
 
-const DIGIT = '\0';
+const DIGIT = '\ue000';
+/** A `#` or `?` of a template, which is a digit behind a `0`. */
+const PLACE = '\ue001';
 
 /** Replaces a formula whose result is not in the file; the mapping refuses it like `#REF!`. */
 export const NO_RESULT = '#FORMULA!';
@@ -57,7 +59,9 @@ function numberFormat(code: string): NumberFormat {
       template += token.startsWith('"') ? token.slice(1, -1) : token.slice(1);
     } else {
       pattern += token;
-      template += token === '0' ? DIGIT : /[-+() ]/.test(token) ? token : '';
+      if (token === '0') template += DIGIT;
+      else if (/[#?]/.test(token)) template += PLACE;
+      else if (/[-+()\s'’/:1-9]/.test(token)) template += token;
     }
   }
   if (isDuration) return { kind: 'duration' };
@@ -71,8 +75,14 @@ function numberFormat(code: string): NumberFormat {
     const time = /[hs]/i.test(shape);
     return { kind: 'date', date: /[yd]/i.test(shape) || !time, time };
   }
-  const isCode = /^[^0#?., /]*(?:0[^0#?., /]*){2,}$/.test(shape);
-  if (isCode && !hasCondition) return { kind: 'code', template: template.trim() };
+  if (isCode(shape, template) && !hasCondition && !(/[ #]/.test(shape) && CURRENCY.test(code)))
+    return {
+      kind: 'code',
+      template: template
+        .replace(/\ue001+(?=\ue000)/, '')
+        .replaceAll(PLACE, DIGIT)
+        .trim(),
+    };
   const [number = ''] = /[0#?][0#?, '’\u00a0\u202f]*(?:\.[0#?]*)?/.exec(shape) ?? [];
   const [whole = '', decimals = ''] = number.split('.');
   const rest = shape.slice(shape.indexOf(number) + number.length);
@@ -82,6 +92,21 @@ function numberFormat(code: string): NumberFormat {
   const most = isUnclear ? EXACT_DIGITS : decimals.length;
   if (shape.includes('%')) return { kind: 'percent', least, most };
   return { kind: 'fixed', least, most };
+}
+
+/** A sign of a currency, or a declared one. */
+const CURRENCY = /\p{Sc}|\[\$[^-\]]/u;
+/** Groups of three digits, as of a price: `0 000`. */
+const THOUSANDS = /^[^\ue000\ue001]*(?:\ue001+\ue000?|\ue000)(?:[\s'’][\ue000\ue001]{3})+[^\ue000\ue001]*$/;
+
+/** Whether a format shows leading zeros, in one group or several: `0000`, `0# ## ##`. Longer ones behind a `/` are no fraction. */
+function isCode(shape: string, template: string) {
+  if (/^[^0#?.,\s/'’]*(?:0[^0#?.,\s/'’]*){2,}$/.test(shape)) return true;
+  return (
+    !/[.,%]|\/(?!0{4})/.test(shape) &&
+    /^[^\ue000\ue001]*\ue001*\ue000[^\ue000\ue001]*[\ue000\ue001]/.test(template) &&
+    !THOUSANDS.test(template)
+  );
 }
 
 /** Signs, abbreviations and names beside the digits. */

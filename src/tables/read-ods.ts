@@ -383,7 +383,7 @@ function shownNumber(stored: string, shown: string, times: number) {
   const value = Number((Number(stored) * times).toPrecision(15));
   const digits = shown.replaceAll(/[^0-9]/g, '');
   if (digits === '' && /\p{L}/u.test(shown)) return shown;
-  if (/^0\d+$/.test(shown) && Number(shown) === value) return shown;
+  if (/^0\d/.test(digits) && /^[-+()\d\s/'’]+$/.test(shown) && Number(digits) === value) return shown;
   if (/\d[eE][+-]?\d/.test(shown)) return shown.replace(',', '.');
   for (let most = 0; most <= MAX_DECIMALS && digits !== ''; most += 1) {
     const text = numberText(String(value), { kind: 'fixed', least: most, most });
