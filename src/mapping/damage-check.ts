@@ -161,6 +161,10 @@ const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$
 /** A cell that a workbook has as a date or time, as rejects and `readCell` give it. */
 const DATE = /^[-+0-9T:.Z]+ \(date\)$/;
 
+/** A header under which a date is what it says: courses are sold by theirs. */
+const OF_DATES =
+  /(?:^|[^\p{L}])(?:dates?|days?|times?|datum|termine?|uhrzeit|jour|horaire|fecha|data|dato)(?:[^\p{L}]|$)/iu;
+
 /** The treatment of a damaged cell: refuse the record, send it with a note, or leave it to the reading of the field. */
 type Treatment = 'refuse' | 'note' | 'leave';
 
@@ -168,7 +172,7 @@ type Treatment = 'refuse' | 'note' | 'leave';
 interface Damage {
   readonly code: string;
   readonly isIn: (text: string) => boolean;
-  readonly treatment: (field: string) => Treatment;
+  readonly treatment: (field: string, header: string) => Treatment;
   /** Of a refused record, after the value. */
   readonly explanation: string;
   readonly note?: string;
@@ -207,7 +211,8 @@ const DAMAGES: readonly Damage[] = [
   {
     code: 'made-a-date',
     isIn: (text) => DATE.test(text),
-    treatment: (field) => (CODES.has(field) || field === 'options' ? 'refuse' : 'leave'),
+    treatment: (field, header) =>
+      CODES.has(field) || (field === 'options' && !OF_DATES.test(header)) ? 'refuse' : 'leave',
     explanation:
       'is a date or time in the workbook, which spreadsheets make of 2-3 and 1:87: format the column as text, and type the value again',
   },
@@ -277,15 +282,17 @@ export function compileDamageCheck(scope: Scope) {
           const fields = readFrom(row, slot, row === rows.head);
           for (const damage of damagesOf(cell)) {
             const { code, treatment, explanation, note } = damage;
-            if (fields.some((field) => treatment(field) === 'refuse')) {
-              const column = row.table.headers[slot];
+            const column = row.table.headers[slot];
+            const treatedAs = (wanted: Treatment) =>
+              fields.find((field) => treatment(field, column ?? '') === wanted);
+            if (treatedAs('refuse') !== undefined) {
               keyIsKnown &&= !fields.some((field) => KEYS.has(field));
               if (faults.some((fault) => fault.code === code && fault.column === column)) continue;
               const message = `${quote(printed(cell.trim()))} ${explanation}`;
               faults.push(withoutUndefined({ code, message, line: row.line, column }));
               continue;
             }
-            const noted = fields.find((field) => treatment(field) === 'note');
+            const noted = treatedAs('note');
             if (noted !== undefined) {
               notes.push(`${noted}: ${note}`);
               cleaned.set(row, withoutControls(cleaned.get(row) ?? row, slot));

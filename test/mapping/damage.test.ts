@@ -158,6 +158,21 @@ describe('a cell that a workbook has as a date or time', () => {
     expect(await product({ [column]: `${text} (date)` })).toMatchObject({ kind: 'rejected' });
   });
 
+  it.each([
+    ['Kurs-Termin', 'record'],
+    ['Date', 'record'],
+    ['Größe', 'rejected'],
+    ['Update', 'rejected'],
+  ])('is an option below %s: %s', async (header, kind) => {
+    const headers = ['Handle', 'Title', 'Price', header];
+    const spec = mappingOf(
+      `import: products\ncolumns: { handle: Handle, title: Title, price: Price, on: "${header}" }\nproduct: { url: handle, title: title }\noptions: { columns: { On: on } }\nvariants: { pricing: { price: price } }`,
+    );
+    const row = [['course', 'Course', '90', '2026-12-10'], { 3: '(date)' }] as const;
+    const { mapped } = await mapAll(spec, [formattedTable(headers, [row])]);
+    expect(mapped).toMatchObject([{ kind }]);
+  });
+
   it('makes the key an unknown one, and names each column', async () => {
     const cells = { Handle: '2026-12-10', Size: '2026-03-02' };
     expect(await mapOne(cells, ['Handle', 'Size'])).toMatchObject({
