@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
@@ -123,6 +123,9 @@ export function columnsRoutes(app: FastifyInstance, { dashboard }: RouteParts): 
     const facts = await factsOf(opened, id, fields);
     if (!saves) return show(200, facts);
     if (typeof facts === 'string' || facts.problems.length > 0) return show(422, facts);
+    // The page has not shown them yet.
+    if (facts.failing.length > 0 && fields['failing'] !== hash('sha256', facts.edited))
+      return show(422, facts);
     if (facts.edited === facts.text) return reply.redirect(jobHref(name), 303);
     const saved = mapping.shipped
       ? saveCopy(opened, facts.edited)
@@ -333,7 +336,7 @@ ${needed.length > 0 && alertText(`No column of the file fills ${listed(needed.ma
 ${fieldset('The columns', table)}
 ${previewPart({ preview, look })}
 ${lines.length > 0 && foldedPart('What changes in the file of the mapping', change)}
-${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p>${bullets(failing)}</div>`}
+${failing.length > 0 && html`<div class="notice warning"><p>Tests of the mapping that fail then: their rows have the old columns. Correct them in the file; until then <code>check</code> reports them. Runs are not affected.</p>${bullets(failing)}<input type="hidden" name="failing" value="${hash('sha256', edited)}"></div>`}
 ${SHOW_AGAIN}`;
 }
 

@@ -93,7 +93,13 @@ describe('columns of a job, matched in the dashboard', () => {
     expect(shown.words).toContain('Tests of the mapping that fail then');
     expect(await shop.file('mappings/ours.yaml')).toBe(MAPPING);
 
-    const saved = await client.post(address, { ...chosen(asked, choices), do: 'save' });
+    const atOnce = await client.post(address, { ...chosen(asked, choices), do: 'save' });
+    expect([atOnce.status, atOnce.words]).toEqual([
+      422,
+      expect.stringContaining('Tests of the mapping that fail then'),
+    ]);
+    expect(await shop.file('mappings/ours.yaml')).toBe(MAPPING);
+    const saved = await client.post(address, { ...chosen(shown, {}), do: 'save' });
     expect(saved.headers.location).toBe('/jobs/supplier/plan');
     expect(await shop.file('mappings/ours.yaml')).toBe(
       MAPPING.replace('price: Preis\n', 'price: Preis netto\n')
@@ -115,10 +121,12 @@ describe('columns of a job, matched in the dashboard', () => {
     const label = [...asked.document.querySelectorAll('option')].find((one) =>
       one.textContent?.startsWith('Description'),
     )?.textContent;
-    const saved = await client.post(address, {
-      ...chosen(asked, { Text: label ?? '' }),
-      do: 'save',
-    });
+    const shown = await client.post(address, { ...chosen(asked, { Text: label ?? '' }), do: 'save' });
+    expect([shown.status, shown.words]).toEqual([
+      422,
+      expect.stringContaining('Tests of the mapping that fail then'),
+    ]);
+    const saved = await client.post(address, { ...chosen(shown, {}), do: 'save' });
     expect(saved.status, saved.words).toBe(303);
     expect(await shop.file('jobs/supplier.yaml')).toContain('mapping: supplier # ours\n');
     const copy = await shop.file('mappings/supplier.yaml');
