@@ -62,7 +62,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
         refuseChanged(ifVersion, old);
         await replaceFile(calls, at.path, {
           upload,
-          mode: old === undefined ? ONLY_ITS_OWNER : old.mode & 0o777,
+          mode: old === undefined ? undefined : old.mode & 0o777,
           beforeReplacing: async () => {
             if (ifVersion !== undefined) refuseChanged(ifVersion, await statOrAbsent(calls, at.path));
           },
@@ -80,9 +80,6 @@ export function sftpClient(at: SftpAddress): RemoteClient {
     },
   };
 }
-
-/** Rights of a new file, as on this machine; those of published pictures are the server's. */
-const ONLY_ITS_OWNER = 0o600;
 
 const FILE_TYPE_BITS = 0o170000;
 const REGULAR_FILE = 0o100000;

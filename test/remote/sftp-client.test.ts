@@ -139,11 +139,6 @@ describeWithSshd('a file on an SSH server', () => {
     expect(await contentsOf(addressOf('r-*.csv'))).toEqual({});
   });
 
-  it('is for its owner only where it is new: it may have addresses of customers', async () => {
-    await put(sftpClient(addressOf('new.csv')), 'id,email\n');
-    expect(statSync(join(sshd.folder, 'new.csv')).mode & 0o777).toBe(0o600);
-  });
-
   it('is written completely, with the mode of the old one, and leaves nothing else', async () => {
     there('out.csv', 'old');
     there('.out.csv.storeferry-0011.tmp', 'left by a process that was killed');
