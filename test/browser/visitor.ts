@@ -4,7 +4,7 @@ import { patience } from '../support/pace.ts';
 
 /** Wide as a desk, and narrow as a hand. */
 export const DESKTOP = { width: 1280, height: 900 };
-export const PHONE = { width: 375, height: 812 };
+export const PHONE = { width: 360, height: 780 };
 
 /** Somebody with a browser of their own. */
 export interface Visitor {
