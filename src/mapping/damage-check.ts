@@ -161,9 +161,9 @@ const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$
 /** A cell that a workbook has as a date or time, as rejects and `readCell` give it. */
 const DATE = /^[-+0-9T:.Z]+ \(date\)$/;
 
-/** A header under which a date is what it says: courses are sold by theirs. */
+/** A header under which a date is what it says, or the name of an option: courses are sold by theirs. */
 const OF_DATES =
-  /(?:^|[^\p{L}])(?:dates?|days?|times?|datum|termine?|uhrzeit|jour|horaire|fecha|data|dato)(?:[^\p{L}]|$)/iu;
+  /(?:dat(?:e|um|a|o)s?|datetime|days?|times?|termine?|zeit|jour|heure|horaire|hora|fecha|дата|日期|日付)(?:[^\p{L}]|$)/iu;
 
 /** The treatment of a damaged cell: refuse the record, send it with a note, or leave it to the reading of the field. */
 type Treatment = 'refuse' | 'note' | 'leave';
@@ -212,7 +212,7 @@ const DAMAGES: readonly Damage[] = [
     code: 'made-a-date',
     isIn: (text) => DATE.test(text),
     treatment: (field, header) =>
-      CODES.has(field) || (field === 'options' && !OF_DATES.test(header)) ? 'refuse' : 'leave',
+      (CODES.has(field) || field === 'options') && !OF_DATES.test(header) ? 'refuse' : 'leave',
     explanation:
       'is a date or time in the workbook, which spreadsheets make of 2-3 and 1:87: format the column as text, and type the value again',
   },
@@ -227,6 +227,9 @@ function readCell({ cells, currencies }: SourceRow, slot: number) {
   const cell = cells[slot];
   return cell && currencies?.[slot]?.includes(DATE_CELL) === true ? `${cell} ${DATE_CELL}` : cell;
 }
+
+/** Damaged cells that a reason names. */
+const MAX_FAULTS = 100;
 
 function damagesOf(cell: string): readonly Damage[] {
   const text = cell.trim();
@@ -262,9 +265,17 @@ export function compileDamageCheck(scope: Scope) {
     learn();
     return keySlots.some((slot) => {
       const cell = readCell(row, slot);
-      return cell !== undefined && isSuspect(cell) && damagesOf(cell).length > 0;
+      if (cell === undefined || !isSuspect(cell)) return false;
+      const header = row.table.headers[slot] ?? '';
+      return damagesOf(cell).some(({ treatment }) => treatment('key', header) === 'refuse');
     });
   };
+  /** Whether a cell of the record has the name of an option with dates. */
+  const hasOptionOfDates = ({ head }: RecordRows) =>
+    head?.cells.some(
+      (cell = '', slot) =>
+        fieldsBySlot.get(slot)?.has('options') === true && OF_DATES.test(cell) && !cell.endsWith(DATE_CELL),
+    ) === true;
   return {
     /** Whether the cell that names the record is damaged: then its key is unknown. */
     keyIsDamaged,
@@ -285,9 +296,11 @@ export function compileDamageCheck(scope: Scope) {
             const column = row.table.headers[slot];
             const treatedAs = (wanted: Treatment) =>
               fields.find((field) => treatment(field, column ?? '') === wanted);
-            if (treatedAs('refuse') !== undefined) {
+            const refusing = treatedAs('refuse');
+            if (refusing !== undefined) {
+              if (code === 'made-a-date' && refusing === 'options' && hasOptionOfDates(rows)) continue;
               keyIsKnown &&= !fields.some((field) => KEYS.has(field));
-              if (faults.some((fault) => fault.code === code && fault.column === column)) continue;
+              if (faults.length >= MAX_FAULTS) continue;
               const message = `${quote(printed(cell.trim()))} ${explanation}`;
               faults.push(withoutUndefined({ code, message, line: row.line, column }));
               continue;

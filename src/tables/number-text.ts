@@ -75,7 +75,12 @@ function numberFormat(code: string): NumberFormat {
     const time = /[hs]/i.test(shape);
     return { kind: 'date', date: /[yd]/i.test(shape) || !time, time };
   }
-  if (isCode(shape, template) && !hasCondition && !(/[ #]/.test(shape) && CURRENCY.test(code)))
+  if (
+    isCode(shape, template) &&
+    !shape.includes('%') &&
+    !hasCondition &&
+    !(/[ #]/.test(shape) && CURRENCY.test(code))
+  )
     return {
       kind: 'code',
       template: template

@@ -158,19 +158,50 @@ describe('a cell that a workbook has as a date or time', () => {
     expect(await product({ [column]: `${text} (date)` })).toMatchObject({ kind: 'rejected' });
   });
 
+  const mapCourse = async (columns: string, options: string, cells: Readonly<Record<string, string>>) => {
+    const spec = mappingOf(`import: products
+group: { by: handle, rows: adjacent }
+columns: { handle: Handle, title: Title, price: Price, ${columns} }
+product: { url: handle, title: title }
+options: ${options}
+variants: { pricing: { price: price } }`);
+    const headers = ['Handle', 'Title', 'Price', ...Object.keys(cells)];
+    const rows = ['2026-12-10', '2026-12-11'].map((date) => {
+      const row = ['course', 'Course', '90', ...Object.values(cells)];
+      return [[...row.slice(0, -1), date], { [headers.length - 1]: '(date)' }] as const;
+    });
+    const { mapped } = await mapAll(spec, [formattedTable(headers, rows)]);
+    return mapped;
+  };
+
   it.each([
     ['Kurs-Termin', 'record'],
-    ['Date', 'record'],
+    ['Kursdatum', 'record'],
+    ['StartDate', 'record'],
+    ['日付', 'record'],
     ['Größe', 'rejected'],
-    ['Update', 'rejected'],
   ])('is an option below %s: %s', async (header, kind) => {
-    const headers = ['Handle', 'Title', 'Price', header];
-    const spec = mappingOf(
-      `import: products\ncolumns: { handle: Handle, title: Title, price: Price, on: "${header}" }\nproduct: { url: handle, title: title }\noptions: { columns: { On: on } }\nvariants: { pricing: { price: price } }`,
+    expect(await mapCourse(`on: "${header}"`, '{ columns: { On: on } }', { [header]: '' })).toMatchObject([
+      { kind },
+    ]);
+    const url = mappingOf(
+      `import: products\ncolumns: { title: Title, on: "${header}" }\nproduct: { url: ["{title} {on}", slug], title: title }`,
     );
-    const row = [['course', 'Course', '90', '2026-12-10'], { 3: '(date)' }] as const;
-    const { mapped } = await mapAll(spec, [formattedTable(headers, [row])]);
-    expect(mapped).toMatchObject([{ kind }]);
+    const row = [['Course', '2026-12-10'], { 1: '(date)' }] as const;
+    const { mapped } = await mapAll(url, [formattedTable(['Title', header], [row])]);
+    expect(mapped, 'as a part of a url').toMatchObject([{ kind }]);
+  });
+
+  it.each([
+    ['Date', 'record'],
+    ['Size', 'rejected'],
+  ])('is an option whose name is in a cell: %s: %s', async (name, kind) => {
+    const columns = '"option{n}": "Option{n} Name", "value{n}": "Option{n} Value"';
+    const cells = { 'Option1 Name': name, 'Option1 Value': '' };
+    const found = await mapCourse(columns, '{ names: "option{n}", values: "value{n}" }', cells);
+    expect(found).toMatchObject([{ kind }]);
+    if (kind === 'rejected')
+      expect(found).toMatchObject([{ reason: { line: 2, also: [{ line: 3, column: 'Option1 Value' }] } }]);
   });
 
   it('makes the key an unknown one, and names each column', async () => {

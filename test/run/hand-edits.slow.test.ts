@@ -332,6 +332,35 @@ describe('stock that a run does not change', () => {
     expect(await stock(), 'the small ones were counted, the large ones sold').toEqual(all([11, 9], [11, 3]));
   });
 
+  it('is sent as it was read before where one product cannot be read again', async () => {
+    let unreadable = '';
+    const answering = (product: StoredProduct) =>
+      product.url === unreadable ? { ...product, id: 0 } : product;
+    await using goods = await openStock({ profiles: ['extended'], count: 2, answering });
+    const { folder, run, source, stock, sell } = goods;
+    await source(10, 5, 7);
+    await run('run', 'sizes');
+    await source(11, 5, 7);
+    const planned = await run('plan', 'sizes');
+    await sell(1, 3);
+    unreadable = 'bag-0';
+    await folder.write('.env', `STORE_API_KEY=${KEY}\n`);
+    await using open = await openContext(folder.dir, () => {}, new AbortController().signal);
+    await open.context.state.runs.update(String(planned['run']), { stagedAt: Date.now() - 20 * 60_000 });
+    expect(await run('approve', String(planned['run']))).toMatchObject({ code: 0, applied: 2 });
+    const sold = [
+      [11, 1],
+      [11, 3],
+    ];
+    expect(await stock()).toEqual([
+      [
+        [11, 5],
+        [11, 7],
+      ],
+      sold,
+    ]);
+  });
+
   it('is that of the source where this has changed, for each variant', async () => {
     await using goods = await openStock({ profiles: ['extended'], count: 2 });
     const { run, source, stock, all, sell } = goods;

@@ -126,6 +126,24 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect(await shop.run('run', 'stock')).toMatchObject({ applied: 1 });
     expect(await kept()).toMatchObject({ code: 0, applied: 2, skipped: 0 });
     expect(shop.held().get('lamp-1')?.variants).toMatchObject([{ price: 77, quantity: 2 }]);
+    // So is what an update has sent, whatever it sends by now.
+    await shop.catalogSends({});
+    const narrowed = await retried();
+    const stock = FILES['mappings/stock.yaml'];
+    await shop.workspace.write(
+      'mappings/stock.yaml',
+      stock
+        .replace('qty: Qty }', 'qty: Qty, price: Price }')
+        .replace('quantity:', 'pricing: { price: price }, quantity:'),
+    );
+    await shop.workspace.write('stock.csv', 'SKU,Qty,Price\nlamp-1,2,3.99\n');
+    expect(await shop.run('run', 'stock')).toMatchObject({
+      applied: 1,
+      fieldsChanged: { 'variants.price': 1 },
+    });
+    await shop.workspace.write('mappings/stock.yaml', stock);
+    expect(await narrowed()).toMatchObject({ skipped: 1, applied: 1 });
+    expect([shop.priceOf('lamp-1'), shop.priceOf('lamp-2')]).toEqual([3.99, 77]);
     // A whole product of another job is newer.
     await shop.catalogSends({});
     const other = await retried();

@@ -100,6 +100,7 @@ describe('a cell of an Excel sheet', () => {
     ['a code of some numbers', { number: '612345678', format: '[<=9999]00-00;0' }, '612345678'],
     ['a percentage of some numbers', { number: '0.125', format: '[>=1]0%;0.0%' }, '12.5%'],
     ['a percentage', { number: '0.19', format: '0%' }, '19%'],
+    ['a percentage of two digits', { number: '0.5', format: '00%' }, '50%'],
     ['a percentage with decimals', { number: '0.075', format: '0.0%' }, '7.5%'],
     ['a code with zeros by format', { number: '42', format: '00000' }, '00042'],
     ['a code with words by format', { number: '42', format: '"ART-"0000' }, 'ART-0042'],

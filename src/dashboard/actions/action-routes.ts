@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Job } from '../../config/job/job.ts';
+import { isName } from '../../config/store-config.ts';
 import { ACTION_NAMES, type JobAction } from '../../model/action.ts';
 import { type Run, SENDING_KINDS } from '../../model/run.ts';
 import { ConfigurationError } from '../../model/storeferry-error.ts';
@@ -132,7 +133,7 @@ export function actionRoutes(app: FastifyInstance, parts: RouteParts): void {
         const { job: settings } = dashboard.readWorkspace().inspectJob(job);
         return confirmUndo(
           { id, job },
-          { key: fields['key'] ?? '', isScheduled: settings?.schedule !== undefined },
+          { key: fields['key'] ?? '', isScheduled: settings?.schedule !== undefined && isName(job) },
         );
       },
       async act({ subject: run, fields }) {

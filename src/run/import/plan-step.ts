@@ -168,13 +168,12 @@ async function isOvertaken(
     const plan = await readPlan(artifacts.run(since.id)).catch(() => undefined);
     if (plan === undefined) return true;
     const isUpdate = plan.mode === 'update';
-    if (fields === null ? !isUpdate || !keeps(since.job) : isUpdate && changesAny(plan, fields)) return true;
+    const sent = plan.fieldsChanged.map(({ field }) => field);
+    if (fields !== null) {
+      if (isUpdate && sent.some((field) => fields.has(field))) return true;
+    } else if (!isUpdate || !keeps(since.job) || !sent.every((field) => kept.has(field))) return true;
   }
   return of === undefined;
-}
-
-function changesAny({ fieldsChanged }: Plan, fields: ReadonlySet<string>) {
-  return fieldsChanged.some(({ field }) => fields.has(field));
 }
 
 /** `options[].advanced` as mapping or store fix it; undefined where the variants of a product decide. */

@@ -2,6 +2,7 @@ import { isJsonObject, member } from '../../model/json-object.ts';
 import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
 import type { Operation, UpsertProduct, VariantStock } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../model/storeferry-error.ts';
 import {
   currentStock,
   type PlanOptions,
@@ -96,7 +97,7 @@ function observeProducts(
 
 /**
  * The operations with the stock that their products have now, where `isRead` when their batch is due: the plan has read it a while ago,
- * or not at all. Products that are in doubt, or gone from the store, keep what the operation has for them.
+ * or not at all. Products that are in doubt, gone from the store, or cannot be read keep what the operation has for them.
  */
 export async function* withCurrentStock<Op extends Operation>(
   context: RunContext,
@@ -106,6 +107,7 @@ export async function* withCurrentStock<Op extends Operation>(
 ): AsyncGenerator<readonly Op[]> {
   const { state, signal } = context;
   const ledger = state.ledger(importTarget(run));
+  const { takesNull } = await productWrites(context, run, store);
   for await (const batch of operations) {
     const toRead = isRead() ? batch.filter(sendsVariants) : [];
     if (toRead.length === 0) {
@@ -114,13 +116,18 @@ export async function* withCurrentStock<Op extends Operation>(
     }
     const keys = toRead.map(({ key }) => key);
     const [bodies, views] = await Promise.all([ledger.bodies(keys), ledger.views(keys)]);
-    const { takesNull } = await productWrites(context, run, store);
     const current = new Map<string, VariantStock>();
     for (const some of chunksOf([...toRead.entries()], READS_AT_ONCE)) {
       const read = some.map(async ([index, { key, body, knownId }]) => {
         const [acknowledged, doubted] = [bodies[index], views[index]?.doubted];
         if (acknowledged === undefined || doubted == null || doubted.some(isOfVariants)) return;
-        const answer = knownId === null ? null : await storefront.product(knownId, { signal });
+        if (knownId === null) return;
+        const answer = await storefront.product(knownId, { signal }).catch((error: unknown) => {
+          signal.throwIfAborted();
+          // One product that cannot be read stops no other; if the store is away, sending finds it out.
+          if (error instanceof StoreRefusedError || error instanceof StoreUnavailableError) return null;
+          throw error;
+        });
         if (answer !== null) current.set(key, currentStock(body, acknowledged, answer, takesNull));
       });
       await Promise.all(read);

@@ -93,7 +93,8 @@ export function adaptJobToBodies({ keep: _, ...job }: ImportJob, mode: ImportMod
 
 /**
  * Plans to send what the ledger has of records that a comparison has found edited, deleted or made again in the store: of edited
- * ones only the fields that differ, where the store takes that, and the stock as the store has it. What was sent since is left out, and so are products whose url was changed there: they would be created a second time.
+ * ones only the fields that differ, where the store takes that, and the stock as the store has it. What was sent since is left out, and
+ * so are products whose url was changed there: they would be created a second time.
  */
 export async function planRestore(
   context: RunContext,
