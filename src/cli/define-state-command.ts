@@ -23,7 +23,7 @@ export interface Printed {
 }
 
 interface StateCommandParts<Arguments, Options> extends Omit<CommandParts<Arguments, Options>, 'run'> {
-  /** Default true: as in `StateOptions`. */
+  /** Opens SQLite in this thread, which starts sooner: for commands that read or change little. */
   readonly withoutThread?: boolean;
   /** UsageError for words that are wrong whatever the workspace has: then nothing is opened or made. */
   check?(texts: TextsOf<Arguments>, options: Typed<Options>): void;
@@ -32,7 +32,7 @@ interface StateCommandParts<Arguments, Options> extends Omit<CommandParts<Argume
 
 /** Defines a command that opens the state of its workspace, and then prints one result. */
 export function defineStateCommand<const Arguments extends AnyArguments, Options extends AnyOptions>({
-  withoutThread = true,
+  withoutThread = false,
   check,
   run,
   ...parts

@@ -50,9 +50,9 @@ export interface OpenContext extends AsyncDisposable {
   readonly storeStats: StoreClients['stats'];
 }
 
-interface ContextOptions
-  extends Pick<RunContext, 'program'>,
-    Pick<StateOptions, 'commandTimeoutMs' | 'withoutThread'> {
+interface ContextOptions extends Pick<RunContext, 'program'>, Pick<StateOptions, 'commandTimeoutMs'> {
+  /** As in `StateOptions`, or what decides it. */
+  readonly withoutThread?: boolean | ((workspace: Workspace) => boolean);
   /** Called while the state opens. */
   readonly meanwhile?: (workspace: Workspace) => Promise<unknown>;
   /** Called once for each unreadable part of the state, which is ignored. Default: prints it. */
@@ -80,6 +80,7 @@ export async function openContext(
     program = PROGRAM,
     secrets = secretRedactor(),
     onUnreadable = (problem) => void process.stderr.write(`${problem}\n`),
+    withoutThread,
     ...options
   }: ContextOptions = {},
 ): Promise<OpenContext> {
@@ -97,6 +98,7 @@ export async function openContext(
     artifacts,
     leaseMs,
     ...options,
+    withoutThread: typeof withoutThread === 'function' ? withoutThread(workspace) : withoutThread,
     meanwhile: () => Promise.resolve(meanwhile?.(workspace)),
     onUnreadable: onceEach(onUnreadable),
   });

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import type { Workspace } from '../config/workspace.ts';
 import type { AuditEntry } from '../model/action.ts';
 import { actionOf } from '../model/action.ts';
 import type { Run, RunStatus } from '../model/run.ts';
@@ -114,7 +116,7 @@ export async function workInWorkspace(
       // Its files are read and checked now; a problem is reported where the job is used.
       if (job !== null) workspace.inspectJob(job);
     },
-    withoutThread: true,
+    withoutThread: (workspace) => action === 'plan' && job !== null && readsLittle(workspace, job),
     program,
   });
   debug = await debugLog(open, job, terminal, watch);
@@ -248,6 +250,20 @@ export async function workInWorkspace(
   await notify(found.report);
   if (instead?.problem === undefined) return exitCodeOf(found.report);
   return printError(terminal, new UsageError(instead.problem), { program, directory });
+}
+
+/** To plan a source of this size takes less time than to start a thread for the database. */
+const LITTLE_BYTES = 256 * 1024;
+
+/** Whether the source of a job is a small file. */
+function readsLittle(workspace: Workspace, name: string) {
+  const { job } = workspace.inspectJob(name);
+  if (job?.kind !== 'import' || job.source.path === undefined) return false;
+  try {
+    return statSync(workspace.path(job.source.path)).size <= LITTLE_BYTES;
+  } catch {
+    return false;
+  }
 }
 
 /** Stores that one process works on at a time; each plan needs memory of its own. */

@@ -569,10 +569,7 @@ export interface StateOptions {
   readonly commandTimeoutMs?: number | undefined;
   /** Called while the state opens: starting SQLite's thread takes as long as loading the modules of a run. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /**
-   * Opens SQLite without a thread of its own, which takes 50 ms of CPU and 17 MiB, until much has been read or written: for commands
-   * that end.
-   */
+  /** Opens SQLite without a thread of its own, which takes 50 ms of CPU and 17 MiB: for commands that read and end. */
   readonly withoutThread?: boolean | undefined;
   /** Called with the problem of each shared record that cannot be read and is ignored. */
   readonly onUnreadable?: ((problem: StateError) => void) | undefined;

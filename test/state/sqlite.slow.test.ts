@@ -157,34 +157,6 @@ describe('the embedded state', () => {
     await expect(state.runs.list({ limit: 1 })).rejects.toThrow(StateError);
   });
 
-  it('moves into a thread once its calls have taken long, and loses none of them', async () => {
-    const folder = freshFolder();
-    let threads = 0;
-    const count = () => {
-      threads += 1;
-    };
-    process.on('worker', count);
-    const run = sampleRun();
-    let shards = 0;
-    {
-      await using state = await openSqliteState(folder, { withoutThread: true });
-      const record = async () => {
-        const shard = ++shards;
-        const results = range(500).map((index) => applied(upsert(index, `key-${shard}-${index}`), index));
-        await state.runs.record(run, shard, results, 500);
-      };
-      await state.runs.create(run);
-      expect(threads).toBe(0);
-      for (; threads === 0; await record()) expect(shards).toBeLessThan(1_000);
-      // While it starts, and then in it.
-      await Promise.all(range(20).map(record));
-    }
-    process.off('worker', count);
-    expect(threads).toBe(1);
-    await using state = await openSqliteState(folder);
-    expect(await state.ledger(TARGET).count('nightly')).toBe(500 * shards);
-  });
-
   it('does not keep a process from ending that did not close it', async () => {
     const module = join(import.meta.dirname, '..', '..', 'src', 'state', 'sqlite', 'open-sqlite-state.ts');
     const source = `const { openSqliteState } = await import(${JSON.stringify(module)});

@@ -16,6 +16,7 @@ export prints one JSON object per entry, the oldest first. Its "hash" is the SHA
 "previous" the hash of the line before.`,
   examples: ['audit verify', 'audit verify --known HASH --json', 'audit export'],
   json: '`{"entries","from","to","hash","unchained","fault"}`: `hash` of the newest entry, `unchained` entries before the chain, `fault`: null or the first: `kind` (`altered`, `missing`, `reordered`, or `unknown` for the hash of `--known`), `number` (from the oldest entry) and `entry`',
+  withoutThread: true,
   check({ action }, { known }) {
     if (action !== 'verify' && action !== 'export')
       throw unknownAction('audit', action, 'Type: storeferry audit verify, or storeferry audit export');

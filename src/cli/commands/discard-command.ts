@@ -13,6 +13,7 @@ export const discardCommand = defineStateCommand({
   notes:
     'The plan can no longer be approved; its status is `superseded`. Of a run that stopped after a wave, what was sent stays sent.',
   examples: ['discard k3v9x2'],
+  withoutThread: true,
   async run({ context, program }, { run: id }) {
     const run = await discardRun(context, await knownRun(context, id));
     await recordCommand(context, { action: 'discard', job: run.job, run: run.id });

@@ -54,7 +54,7 @@ async function enqueueJob(
     attempt.onEvent(event);
   };
   const signal = interruptSignal(() => watch.clear());
-  await using open = await openContext(directory, onEvent, signal, { withoutThread: true });
+  await using open = await openContext(directory, onEvent, signal);
   await using queue = await openRunQueue(open);
   const names = open.workspace.jobsNamed(job);
   // Refuses invalid jobs before any run is queued.

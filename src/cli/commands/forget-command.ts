@@ -19,8 +19,7 @@ export const forgetCommand = defineStateCommand({
   notes: FORGETS.join('\n'),
   examples: ['forget 4711', 'forget ann@mail.example --yes'],
   json: 'how many versions and rejected rows were removed, the removed files, the runs whose plans were discarded, whether the values are erased on disk (`erased`), and what remains',
-  // Rewriting the database takes long.
-  withoutThread: false,
+  // In a thread of its own (no `withoutThread`): rewriting the database takes long.
   async run(open, { key }, { store, yes }) {
     const { context, terminal, interruptSignal, program } = open;
     const record = await findRecord(open, key, store, contactsIn);

@@ -25,6 +25,7 @@ export const historyCommand = defineStateCommand({
     'history TL-9 --store main --json',
   ],
   json: 'the record, its versions, newest first, with their changes, and the size of the history of its store and resource',
+  withoutThread: true,
   async run(open, { key }, { store, field }) {
     const { context, terminal } = open;
     const record = await findRecord(open, key, store);

@@ -112,9 +112,7 @@ function settingIn(dir: string, existing: ReturnType<typeof findExisting>): Draf
 async function productsKnownIn(dir: string, store: string | undefined, spec: MappingSpec, look: SourceLook) {
   if (store === undefined) return await knownProducts(null, null, spec, look);
   const { openContext } = await import('../open-context.ts');
-  await using open = await openContext(dir, () => undefined, new AbortController().signal, {
-    withoutThread: true,
-  });
+  await using open = await openContext(dir, () => undefined, new AbortController().signal);
   return await knownProducts(open.context.state, open.workspace.store(store), spec, look);
 }
 

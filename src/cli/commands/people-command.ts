@@ -34,6 +34,7 @@ The password is asked on the terminal, or comes from ${PASSWORD} in the environm
     'people remove anna',
   ],
   json: '`{"people":[{"name","role","made","password"}]}`: `password` is true or false',
+  withoutThread: true,
   async run(open, { action, name = '' }, { role, byProxy }) {
     const people = openAccounts(open.context).people;
     const password = async () =>

@@ -63,6 +63,7 @@ also where the run itself is no longer kept. Unchanged records are not listed. W
     'runs --audit --job nightly-catalog',
   ],
   json: 'jobs with their next runs, the latest runs, and those that wait for a worker; or one run; with --records, a line per record; with --audit, `{"audit": […]}`',
+  withoutThread: true,
   check(_, { records, csv, outcome, out }) {
     if (!records && (csv || outcome !== undefined || out !== undefined))
       throw new UsageError('--csv, --outcome and --out need --records.');

@@ -16,6 +16,7 @@ export const showCommand = defineStateCommand({
   options: { store: STORE_OPTION },
   examples: ['show red-shirt', 'show TL-9 --json'],
   json: 'the record, its job, the run that last set each field, the fields edited in the store, and held values',
+  withoutThread: true,
   async run(open, { key }, { store }) {
     const { context, terminal, program } = open;
     const record = await findRecord(open, key, store);

@@ -20,6 +20,7 @@ export const tokensCommand = defineStateCommand({
 is kept in .storeferry/api-tokens.json.`,
   examples: ['tokens make ci --scope operate --days 30', 'tokens', 'tokens revoke ci'],
   json: '`{"tokens":[{"name","scope","made","expires"}]}`, and with make `token`',
+  withoutThread: true,
   check({ action }, { scope, days }) {
     if (action !== 'make' && (scope !== undefined || days !== TOKEN_DAYS))
       throw new UsageError('--scope and --days are for tokens make.');

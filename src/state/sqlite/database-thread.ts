@@ -82,41 +82,8 @@ export async function startDatabaseThread(path: string): Promise<DatabaseThread>
   };
 }
 
-/** What starting the thread takes of the processor. */
-const START_MS = 50;
-
-/**
- * The same on this thread until its calls have blocked it for as long as a thread takes to start, which most commands end before; from
- * then on in one, also so that a loop of calls gives others a turn. StateError if it cannot be opened.
- */
+/** The same on this thread, which its calls block: for a command that reads little. StateError if it cannot be opened. */
 export async function openDatabaseHere(path: string): Promise<DatabaseThread> {
-  const here = await openHere(path);
-  let current = here;
-  let leftMs = START_MS;
-  let moving: Promise<void> | undefined;
-  const move = async () => {
-    current = await startDatabaseThread(path);
-    await here.close();
-  };
-  return {
-    calls: remoteCalls(async (method, args) => {
-      // Where none can be started, it stays here.
-      if (leftMs < 0) moving ??= move().catch(() => undefined);
-      if (moving !== undefined) await moving;
-      const startedAt = performance.now();
-      const answer = Reflect.apply(Reflect.get(current.calls, method), null, args);
-      leftMs -= performance.now() - startedAt;
-      return await answer;
-    }),
-    async close() {
-      leftMs = Number.POSITIVE_INFINITY;
-      await moving;
-      await current.close();
-    },
-  };
-}
-
-async function openHere(path: string): Promise<DatabaseThread> {
   const [{ openStateDatabase }, { createSqliteCalls }, { damageBehind, sqliteError }] = await Promise.all([
     import('./open-state-database.ts'),
     import('./sqlite-calls.ts'),
