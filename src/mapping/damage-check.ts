@@ -172,7 +172,8 @@ type Treatment = 'refuse' | 'note' | 'leave';
 interface Damage {
   readonly code: string;
   readonly isIn: (text: string) => boolean;
-  readonly treatment: (field: string, header: string) => Treatment;
+  /** `saysDate`: whether the field is said to have dates. */
+  readonly treatment: (field: string, saysDate: (field: string) => boolean) => Treatment;
   /** Of a refused record, after the value. */
   readonly explanation: string;
   readonly note?: string;
@@ -211,8 +212,8 @@ const DAMAGES: readonly Damage[] = [
   {
     code: 'made-a-date',
     isIn: (text) => DATE.test(text),
-    treatment: (field, header) =>
-      (CODES.has(field) || field === 'options') && !OF_DATES.test(header) ? 'refuse' : 'leave',
+    treatment: (field, saysDate) =>
+      (CODES.has(field) || field === 'options') && !saysDate(field) ? 'refuse' : 'leave',
     explanation:
       'is a date or time in the workbook, which spreadsheets make of 2-3 and 1:87: format the column as text, and type the value again',
   },
@@ -266,8 +267,8 @@ export function compileDamageCheck(scope: Scope) {
     return keySlots.some((slot) => {
       const cell = readCell(row, slot);
       if (cell === undefined || !isSuspect(cell)) return false;
-      const header = row.table.headers[slot] ?? '';
-      return damagesOf(cell).some(({ treatment }) => treatment('key', header) === 'refuse');
+      const isOfDates = OF_DATES.test(row.table.headers[slot] ?? '');
+      return damagesOf(cell).some(({ treatment }) => treatment('key', () => isOfDates) === 'refuse');
     });
   };
   /** Whether a cell of the record has the name of an option with dates. */
@@ -294,11 +295,11 @@ export function compileDamageCheck(scope: Scope) {
           for (const damage of damagesOf(cell)) {
             const { code, treatment, explanation, note } = damage;
             const column = row.table.headers[slot];
+            const saysDate = (field: string) =>
+              OF_DATES.test(column ?? '') || (field === 'options' && hasOptionOfDates(rows));
             const treatedAs = (wanted: Treatment) =>
-              fields.find((field) => treatment(field, column ?? '') === wanted);
-            const refusing = treatedAs('refuse');
-            if (refusing !== undefined) {
-              if (code === 'made-a-date' && refusing === 'options' && hasOptionOfDates(rows)) continue;
+              fields.find((field) => treatment(field, saysDate) === wanted);
+            if (treatedAs('refuse') !== undefined) {
               keyIsKnown &&= !fields.some((field) => KEYS.has(field));
               if (faults.length >= MAX_FAULTS) continue;
               const message = `${quote(printed(cell.trim()))} ${explanation}`;

@@ -193,8 +193,14 @@ export interface ProductOption {
   readonly advanced: boolean;
 }
 
-/** What the store keeps for each combination of option values only if the options are `advanced`. */
-const KEPT_BY_COMBINATION = [
+/** Options and variants describe each other: a store is sent both or neither. */
+export const VARIANT_FIELDS: readonly string[] = ['options', 'variants'];
+
+/**
+ * The members of a variant besides its options, in the order in which mappings send them. A store keeps them for each combination of
+ * option values only if the options are `advanced`.
+ */
+export const VARIANT_MEMBERS = [
   'price',
   'onSale',
   'regularPrice',
@@ -206,10 +212,10 @@ const KEPT_BY_COMBINATION = [
 
 /** Whether variants differ in what the store would otherwise keep once for all of them. */
 export function variantsDiffer(
-  variants: readonly { readonly [Name in (typeof KEPT_BY_COMBINATION)[number]]?: unknown }[],
+  variants: readonly { readonly [Name in (typeof VARIANT_MEMBERS)[number]]?: unknown }[],
 ): boolean {
   const [first] = variants;
-  return variants.some((variant) => KEPT_BY_COMBINATION.some((name) => variant[name] !== first?.[name]));
+  return variants.some((variant) => VARIANT_MEMBERS.some((name) => variant[name] !== first?.[name]));
 }
 
 /** One buyable combination (section 2, Variant). Prices carry no currency; `weight` is in the store's unit. */
@@ -271,6 +277,11 @@ export interface Contact extends Readonly<Partial<Record<ContactTextField, strin
   readonly tags?: readonly string[];
   readonly subscribed?: boolean;
   readonly subscriberLists?: readonly number[];
+}
+
+/** The fields of a contact besides its consent, which somebody may have given or withdrawn in the store. */
+export function withoutConsent(contact: object): readonly string[] {
+  return Object.keys(contact).filter((name) => name !== 'subscribed' && name !== 'subscriberLists');
 }
 
 /** A custom property of a contact (storefront-api.md, section 2, Contact). */

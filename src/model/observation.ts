@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson, isJsonObject, type JsonObject, member } from './json-object.ts';
-import { AS_SENT, changedFields, isEmpty, isNormalisedUrl } from './operation.ts';
+import { AS_SENT, changedFields, isEmpty, isNormalisedUrl, PRODUCT_MEMBERS } from './operation.ts';
 
 /** A field that somebody changed in the store since it was acknowledged. */
 export interface StoreEdit {
@@ -176,18 +176,7 @@ export const CONFLICT_POLICIES = ['hold', ...CONFLICT_SIDES] as const;
 type ConflictPolicy = (typeof CONFLICT_POLICIES)[number];
 
 /** The top-level fields that may have a policy of their own. */
-export const CONFLICT_FIELDS = [
-  'type',
-  'title',
-  'description',
-  'hidden',
-  'images',
-  'categories',
-  'options',
-  'variants',
-  'subscription',
-  'file',
-] as const;
+export const CONFLICT_FIELDS = PRODUCT_MEMBERS.filter((name) => name !== 'url');
 
 /** For all fields, or by field. */
 export type ConflictRules = ConflictPolicy | { readonly [field: string]: ConflictPolicy | undefined };

@@ -1,8 +1,24 @@
 import { hash } from 'node:crypto';
 import { decodedPercents } from '../text/printable.ts';
 import { isJsonObject, type JsonObject, member, objectsIn } from './json-object.ts';
+import type { Product } from './mapped-record.ts';
 import type { Reason } from './reason.ts';
 import type { RowSpan } from './row.ts';
+
+/** The members of a product, in the order in which mappings send them: the fingerprint of a body depends on it. */
+export const PRODUCT_MEMBERS = [
+  'type',
+  'title',
+  'description',
+  'url',
+  'hidden',
+  'images',
+  'categories',
+  'options',
+  'variants',
+  'subscription',
+  'file',
+] as const satisfies readonly (keyof Product)[];
 
 /** One planned request. */
 export type Operation = UpsertProduct | UpdateContact | UpsertContact | DeleteProduct;

@@ -11,10 +11,11 @@ import {
   type ProductField,
   type ProductPatch,
   type UpdateMatch,
+  VARIANT_MEMBERS,
   type VariantPatch,
   variantsDiffer,
 } from '../model/mapped-record.ts';
-import type { VariantStock } from '../model/operation.ts';
+import { PRODUCT_MEMBERS, type VariantStock } from '../model/operation.ts';
 import type { DuplicatesFound, DuplicatesPolicy } from '../model/plan.ts';
 import type { Reason } from '../model/reason.ts';
 import { StateError } from '../model/storeferry-error.ts';
@@ -24,33 +25,8 @@ import { type CopyGroup, CopySpool, CopyTally } from './copies/copy-spool.ts';
 import { resolveCopies } from './copies/resolve-copies.ts';
 import { fingerprintOf } from './shard-writer.ts';
 
-/**
- * The members of a body in the order in which mappings send them. A merged body has them in this order, so that the same values
- * always give the same text; members of a later version keep their order, after these.
- */
-const PRODUCT_ORDER: readonly string[] = [
-  'type',
-  'title',
-  'description',
-  'url',
-  'hidden',
-  'images',
-  'categories',
-  'options',
-  'variants',
-  'subscription',
-  'file',
-];
-const VARIANT_ORDER: readonly string[] = [
-  'options',
-  'price',
-  'onSale',
-  'regularPrice',
-  'salePrice',
-  'quantity',
-  'sku',
-  'weight',
-];
+/** A merged body has its members in this order, so that the same values always give the same text; those of a later version come last. */
+const VARIANT_ORDER = ['options', ...VARIANT_MEMBERS];
 
 /** A merged product, or why a patch cannot be merged into it. */
 export type Merged = { readonly product: Product } | { readonly refused: Reason };
@@ -210,7 +186,10 @@ function optionsOf(variant: JsonObject) {
  */
 export function stockInStore(body: string, answer: JsonObject, takesNull: boolean): VariantStock {
   const acknowledged: unknown = JSON.parse(body);
-  if (!isJsonObject(acknowledged)) return [];
+  return isJsonObject(acknowledged) ? answeredStock(acknowledged, answer, takesNull) : [];
+}
+
+function answeredStock(acknowledged: JsonObject, answer: JsonObject, takesNull: boolean): VariantStock {
   const found = counterparts(acknowledged, answer);
   return variantsOf(acknowledged).flatMap((variant, place): VariantStock => {
     const known = member(variant, 'quantity');
@@ -249,7 +228,7 @@ export function currentStock(
 ): VariantStock {
   const [product, known]: unknown[] = [JSON.parse(body), JSON.parse(acknowledged)];
   if (!isJsonObject(product) || !isJsonObject(known)) return [];
-  return unchangedStock(product, known, stockInStore(acknowledged, answer, takesNull));
+  return unchangedStock(product, known, answeredStock(known, answer, takesNull));
 }
 
 /** The object with these members of the other, or without them where the other has none. */
@@ -275,7 +254,7 @@ function withVariants(
   advanced: boolean | undefined,
 ): Product {
   const options = advancedOptions(product, variants, advanced);
-  const whole: Product = inOrder({ ...product, ...options, variants }, PRODUCT_ORDER);
+  const whole: Product = inOrder({ ...product, ...options, variants }, PRODUCT_MEMBERS);
   return whole;
 }
 

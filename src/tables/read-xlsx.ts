@@ -199,10 +199,11 @@ async function readStyles(file: TableFile, path: string | undefined): Promise<re
 function styleOf(format: NumberFormat, written: string | undefined, struck: boolean) {
   const isAmount = format.kind === 'fixed' || format.kind === 'general' || format.kind === 'code';
   const code = isAmount ? written : undefined;
+  const isTime = format.kind === 'date' || format.kind === 'duration';
   return {
     format,
     /** As in `CellCurrencies`. */
-    currency: /^d/.test(format.kind) ? DATE_CELL : code && formatCurrencies(code),
+    currency: isTime ? DATE_CELL : code && formatCurrencies(code),
     /** As `shownBy` gives it. */
     shown: code && shownBy(code),
     struck,

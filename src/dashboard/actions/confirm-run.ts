@@ -151,9 +151,8 @@ export function confirmApprove(report: RunFacts, { later, changed, reading }: Ap
       'Nothing to approve any more',
       `The run ${later.id} of ${job} has begun since ${id} was planned. Plan the job again.`,
     );
-  const { counts, resource } = plan;
+  const { counts, resource, created } = plan;
   const resourceNoun = resource === 'products' ? 'product' : 'contact';
-  const { created } = plan;
   const parts = [
     ...newParts(plan).map(({ records, word }) => [records, word] as const),
     [counts.changed.records, 'changed'],

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { GuardHit } from '../../model/guard.ts';
 import { isJsonObject, type JsonObject, member, plainText, withoutAbsent } from '../../model/json-object.ts';
+import { VARIANT_FIELDS, withoutConsent } from '../../model/mapped-record.ts';
 import {
   type ConflictRules,
   conflictPolicy,
@@ -126,11 +127,9 @@ export function planUpdate(
   return { body: text, part, stock, hits, decided, kept: unsent, overwritten: [] };
 }
 
-/** A field of a contact that can be sent again: neither edited in the store nor a consent, which may have been withdrawn there. */
+/** A field of a contact that can be sent again: neither edited in the store nor a consent. */
 function harmlessField(contact: JsonObject, edited: readonly string[]): string | undefined {
-  const left = Object.keys(contact).filter(
-    (name) => !edited.includes(name) && name !== 'subscribed' && name !== 'subscriberLists',
-  );
+  const left = withoutConsent(contact).filter((name) => !edited.includes(name));
   return left.includes('email') ? 'email' : left[0];
 }
 
@@ -153,11 +152,10 @@ function declining(
   return { ...observation, edited: Object.fromEntries(edited) };
 }
 
-/** Options and variants describe each other: a store is sent both or neither. */
-const COMPANIONS = ['options', 'variants'];
-
 function withCompanions(names: readonly string[]) {
-  return names.some((name) => COMPANIONS.includes(name)) ? [...new Set([...names, ...COMPANIONS])] : names;
+  return names.some((name) => VARIANT_FIELDS.includes(name))
+    ? [...new Set([...names, ...VARIANT_FIELDS])]
+    : names;
 }
 
 /** The fields of the source that the ledger has otherwise. */

@@ -168,10 +168,13 @@ async function isOvertaken(
     const plan = await readPlan(artifacts.run(since.id)).catch(() => undefined);
     if (plan === undefined) return true;
     const isUpdate = plan.mode === 'update';
-    const sent = plan.fieldsChanged.map(({ field }) => field);
-    if (fields !== null) {
-      if (isUpdate && sent.some((field) => fields.has(field))) return true;
-    } else if (!isUpdate || !keeps(since.job) || !sent.every((field) => kept.has(field))) return true;
+    const sends = (wanted: (field: string) => boolean) =>
+      plan.fieldsChanged.some(({ field }) => wanted(field));
+    const overtakes =
+      fields === null
+        ? !isUpdate || !keeps(since.job) || sends((field) => !kept.has(field))
+        : isUpdate && sends((field) => fields.has(field));
+    if (overtakes) return true;
   }
   return of === undefined;
 }

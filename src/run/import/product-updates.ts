@@ -1,4 +1,5 @@
 import { isJsonObject, member } from '../../model/json-object.ts';
+import { VARIANT_FIELDS } from '../../model/mapped-record.ts';
 import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
 import type { Operation, UpsertProduct, VariantStock } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
@@ -121,7 +122,6 @@ export async function* withCurrentStock<Op extends Operation>(
       const read = some.map(async ([index, { key, body, knownId }]) => {
         const [acknowledged, doubted] = [bodies[index], views[index]?.doubted];
         if (acknowledged === undefined || doubted == null || doubted.some(isOfVariants)) return;
-        if (knownId === null) return;
         const answer = await storefront.product(knownId, { signal }).catch((error: unknown) => {
           signal.throwIfAborted();
           // One product that cannot be read stops no other; if the store is away, sending finds it out.
@@ -139,13 +139,15 @@ export async function* withCurrentStock<Op extends Operation>(
   }
 }
 
-function sendsVariants<Op extends Operation>(operation: Op): operation is Op & UpsertProduct {
+function sendsVariants<Op extends Operation>(
+  operation: Op,
+): operation is Op & UpsertProduct & { readonly knownId: number } {
   if (operation.kind !== 'upsert-product' || operation.knownId === null) return false;
   return operation.part === undefined || operation.part.fields.some(isOfVariants);
 }
 
 function isOfVariants(field: string) {
-  return field === 'variants' || field === 'options';
+  return VARIANT_FIELDS.includes(field);
 }
 
 function observed(

@@ -1,6 +1,6 @@
 import type { ImportJob } from '../../config/job/job.ts';
 import { countUnder } from '../../model/json-object.ts';
-import type { Resource } from '../../model/mapped-record.ts';
+import { type Resource, withoutConsent } from '../../model/mapped-record.ts';
 import { AS_ACKNOWLEDGED, type Observation, otherUrlIn } from '../../model/observation.ts';
 import { answeredDifferences, type Operation, type Outcome, SHARD_SIZE } from '../../model/operation.ts';
 import { forgotten, type Run, type ShareEstimate, type Verification } from '../../model/run.ts';
@@ -277,18 +277,16 @@ async function* sampledOperations(
       record !== undefined &&
       isComparable(record.mark, resource) &&
       otherUrlIn(record.observation) === undefined
-        ? [withoutConsent(repeatingOperation(record, resource, index, shard))]
+        ? [leavingConsent(repeatingOperation(record, resource, index, shard))]
         : [],
     );
   }
 }
 
-const CONSENT = ['subscribed', 'subscriberLists'];
-
-/** Of a contact that has more than its consent, everything else: somebody may have withdrawn it in the store. */
-function withoutConsent(operation: ShardOperation): ShardOperation {
+/** Of a contact that has more than its consent, everything else. */
+function leavingConsent(operation: ShardOperation): ShardOperation {
   if (operation.kind !== 'update-contact') return operation;
-  const fields = Object.keys(JSON.parse(operation.body)).filter((name) => !CONSENT.includes(name));
+  const fields = withoutConsent(JSON.parse(operation.body));
   return fields.length === 0 ? operation : { ...operation, part: { fields } };
 }
 
