@@ -268,8 +268,8 @@ export function sendOperation(
 ): Promise<Outcome> {
   switch (operation.kind) {
     case 'upsert-product': {
-      const { part, body, stock } = operation;
-      const sent = stock === undefined ? operation : { ...operation, body: withStock(body, stock) };
+      const { part, body, stock = [] } = operation;
+      const sent = stock.length === 0 ? operation : { ...operation, body: withStock(body, stock) };
       if (part !== undefined && parts?.allow(part) !== false)
         return sendPart(storefront, sent, part, options, parts);
       return sendWhole(storefront, sent, options);

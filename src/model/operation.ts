@@ -30,7 +30,7 @@ export interface UpsertProduct extends WithBody {
   readonly knownId: number | null;
   /** Sends only a part of the body, where the store keeps the rest; left out: the whole body. */
   readonly part?: RecordPart | undefined;
-  /** What the request has instead of the body's stock: the store's, which the plan has read and does not change. */
+  /** What the request has instead of the body's stock: the store's, which the plan does not change. Left out: the plan has not read it. */
   readonly stock?: VariantStock | undefined;
   /** The job that keeps the key although this run sends it: an update changes fields of a product of another job. Left out: the run's. */
   readonly owner?: string | undefined;

@@ -75,6 +75,10 @@ describe('sending an operation', () => {
     expect(sent).toEqual([`upsert mug {"url":"mug","title":"Mug",${sold}`, `update 7 {${sold}`]);
     const planned = product(1, { key: 'mug', ...read });
     expect(parseShardLine(shardLine(planned).trimEnd(), planned.index)).toMatchObject(read);
+
+    const same = product(1, { key: 'mug', body: '{"url":"mug","title":"Mug"}', stock: [] });
+    await sendOperation(writing, same, OPTIONS);
+    expect(sent.at(-1), 'without variants').toBe(`upsert mug ${same.body}`);
   });
 
   it('sends a part by url or by id, and the whole body where the store no longer has the product', async () => {

@@ -163,7 +163,8 @@ describe('the update of a product', () => {
       expect(plan({ stock, doubted }).stock).toBeUndefined();
     expect(plan({ stock, doubted: ['title'] })).toMatchObject({ stock });
     const counted = { ...CHEAPER, variants: [{ options: ['S'], price: 10, quantity: 4 }] };
-    expect(plan({ stock, source: counted }).stock).toBeUndefined();
+    expect(plan({ stock, source: counted }).stock, 'was read').toEqual([]);
+    expect(plan({ source: counted }).stock).toBeUndefined();
   });
 
   it('is no conflict where both sides made the same change', () => {

@@ -259,6 +259,15 @@ async function openStock(options: ShopOptions) {
         await shop.edit(url, { ...product, variants });
       }
     },
+    /** Until stock that the newest run has read is old. */
+    async wait() {
+      await folder.write('.env', `STORE_API_KEY=${KEY}\n`);
+      await using open = await openContext(folder.dir, () => {}, new AbortController().signal);
+      const { runs } = open.context.state;
+      const [newest] = await runs.list({ job: 'sizes' });
+      const past = Date.now() - 20 * 60_000;
+      await runs.update(newest?.id ?? '', { startedAt: past, stagedAt: past });
+    },
     [Symbol.asyncDispose]: () => shop[Symbol.asyncDispose](),
   };
 }
@@ -318,18 +327,45 @@ describe('stock that a run does not change', () => {
 
   it.each(READABLE)('is read again where a plan has waited for its approval, %s', async (how, options) => {
     await using goods = await openStock(options);
-    const { shop, folder, run, source, stock, all, sell } = goods;
+    const { shop, run, source, stock, all, sell, wait } = goods;
     if (how === 'by upsert' || how === 'as whole products') await shop.unlearn('updatesProductById');
     await source(10, 5, 7);
     await run('run', 'sizes');
     await source(11, 9, 7);
     const planned = await run('plan', 'sizes');
     await sell(1, 3);
-    await folder.write('.env', `STORE_API_KEY=${KEY}\n`);
-    await using open = await openContext(folder.dir, () => {}, new AbortController().signal);
-    await open.context.state.runs.update(String(planned['run']), { stagedAt: Date.now() - 20 * 60_000 });
+    await wait();
     expect(await run('approve', String(planned['run']))).toMatchObject({ code: 0, applied: options.count });
     expect(await stock(), 'the small ones were counted, the large ones sold').toEqual(all([11, 9], [11, 3]));
+    expect(await run('run', 'sizes')).toMatchObject({ code: 0, requests: 0, unchanged: options.count });
+  });
+
+  it('is read again of products that get another url', async () => {
+    await using goods = await openStock({ profiles: ['extended'], count: 3 });
+    const { folder, run, source, stock, all, sell, wait } = goods;
+    await source(10, 5, 7);
+    await run('run', 'sizes');
+    await source(11, 5, 7);
+    const renamed = await readFile(join(folder.dir, 'sizes.csv'), 'utf8');
+    await folder.write('sizes.csv', renamed.replaceAll(/^bag-/gm, 'sack-'));
+    const planned = await run('plan', 'sizes');
+    expect(planned).toMatchObject({ renamed: 3 });
+    await sell(1, 3);
+    await wait();
+    expect(await run('approve', String(planned['run']))).toMatchObject({ code: 0, applied: 3 });
+    expect(await stock()).toEqual(all([11, 1], [11, 3]));
+  });
+
+  it('is that of the source where everything is sent again, however late', async () => {
+    await using goods = await openStock({ profiles: ['extended'], count: 2 });
+    const { run, source, stock, all, sell, wait } = goods;
+    await source(10, 5, 7);
+    await run('run', 'sizes');
+    await sell(1, 3);
+    const planned = await run('plan', 'sizes', '--resend');
+    await wait();
+    expect(await run('approve', String(planned['run']))).toMatchObject({ code: 0, applied: 2 });
+    expect(await stock()).toEqual(all([10, 5], [10, 7]));
   });
 
   it('is sent as it was read before where one product cannot be read again', async () => {
@@ -337,16 +373,14 @@ describe('stock that a run does not change', () => {
     const answering = (product: StoredProduct) =>
       product.url === unreadable ? { ...product, id: 0 } : product;
     await using goods = await openStock({ profiles: ['extended'], count: 2, answering });
-    const { folder, run, source, stock, sell } = goods;
+    const { run, source, stock, sell, wait } = goods;
     await source(10, 5, 7);
     await run('run', 'sizes');
     await source(11, 5, 7);
     const planned = await run('plan', 'sizes');
     await sell(1, 3);
     unreadable = 'bag-0';
-    await folder.write('.env', `STORE_API_KEY=${KEY}\n`);
-    await using open = await openContext(folder.dir, () => {}, new AbortController().signal);
-    await open.context.state.runs.update(String(planned['run']), { stagedAt: Date.now() - 20 * 60_000 });
+    await wait();
     expect(await run('approve', String(planned['run']))).toMatchObject({ code: 0, applied: 2 });
     const sold = [
       [11, 1],
@@ -395,9 +429,12 @@ describe('stock that a run does not change', () => {
     expect(await stock()).toEqual(all([12, undefined], [12, 6]));
   });
 
-  it('goes on as it was read after a kill', async () => {
+  it.each([
+    ['as it was read after a kill', false],
+    ['as the store has it after a kill and a while', true],
+  ])('goes on %s', async (_, isLate) => {
     await using goods = await openStock({ profiles: ['extended'], count: 60, latencyMs: 10 });
-    const { folder, run, source, stock, sell, all } = goods;
+    const { folder, run, source, stock, sell, all, wait } = goods;
     await source(10, 5, 7);
     await run('run', 'sizes');
     await sell(1, 2);
@@ -408,8 +445,13 @@ describe('stock that a run does not change', () => {
     );
     process.kill('SIGKILL');
     await ended;
+    if (isLate) {
+      await wait();
+      await sell(0, 1);
+    }
     expect(await run('run', 'sizes')).toMatchObject({ code: 0, unsent: 0 });
-    expect(await stock()).toEqual(all([11, 1], [11, 2]));
+    expect(await stock()).toEqual(isLate ? all([11, 0], [11, 1]) : all([11, 1], [11, 2]));
+    expect(await run('run', 'sizes')).toMatchObject({ code: 0, requests: 0, unchanged: 60 });
   });
 
   it('is read from answers in another form, and left alone where they do not say whose it is', async () => {

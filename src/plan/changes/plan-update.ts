@@ -104,8 +104,7 @@ export function planUpdate(
   const text = left.length === 0 ? body : JSON.stringify(now);
   // What the store has may be of our own request in doubt.
   const isStockKnown = doubted !== null && !withCompanions(doubted).includes('variants');
-  const found = isStockKnown && inStore !== undefined ? unchangedStock(now, before, inStore) : [];
-  const stock = found.length === 0 ? undefined : found;
+  const stock = isStockKnown && inStore !== undefined ? unchangedStock(now, before, inStore) : undefined;
   if (!isPart) {
     const overwritten = names.filter(
       (name) => !changed.includes(name) || (isUndo && conflicts.includes(name)),

@@ -280,8 +280,11 @@ export async function deliverWithTraffic(
   const { runs } = context.state;
   const before = await runs.tally(run.id);
   const storefront = await context.openStorefront(store);
-  const isStockOld = () =>
-    plan.readsStore === true && context.clock() - (run.stagedAt ?? run.startedAt) > MAX_STOCK_AGE_MS;
+  // What the plan has read was not in doubt; a run that is continued has the plan of its beginning.
+  const isStockOld = (operation: ShardOperation) =>
+    operation.kind === 'upsert-product' &&
+    operation.stock !== undefined &&
+    context.clock() - run.startedAt > MAX_STOCK_AGE_MS;
   const send = () =>
     sendOperations(context, {
       run,

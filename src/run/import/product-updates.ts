@@ -98,37 +98,37 @@ function observeProducts(
 
 /**
  * The operations with the stock that their products have now, where `isRead` when their batch is due: the plan has read it a while ago,
- * or not at all. Products that are in doubt, gone from the store, or cannot be read keep what the operation has for them.
+ * or not at all. Products that are gone from the store or cannot be read keep what the operation has for them; where many in succession
+ * cannot, the store is away.
  */
 export async function* withCurrentStock<Op extends Operation>(
   context: RunContext,
-  { run, store, isRead }: Pick<Delivery, 'run' | 'store'> & { readonly isRead: () => boolean },
+  { run, store, isRead }: Pick<Delivery, 'run' | 'store'> & { readonly isRead: (operation: Op) => boolean },
   storefront: Pick<Storefront, 'product'>,
   operations: AsyncIterable<readonly Op[]>,
 ): AsyncGenerator<readonly Op[]> {
   const { state, signal } = context;
   const ledger = state.ledger(importTarget(run));
   const { takesNull } = await productWrites(context, run, store);
+  let failures = 0;
   for await (const batch of operations) {
-    const toRead = isRead() ? batch.filter(sendsVariants) : [];
-    if (toRead.length === 0) {
-      yield batch;
-      continue;
-    }
-    const keys = toRead.map(({ key }) => key);
-    const [bodies, views] = await Promise.all([ledger.bodies(keys), ledger.views(keys)]);
+    const toRead = batch.filter(isRead).filter(sendsVariants);
+    const bodies =
+      toRead.length === 0 ? [] : await ledger.bodies(toRead.map(({ key, renames = key }) => renames));
     const current = new Map<string, VariantStock>();
     for (const some of chunksOf([...toRead.entries()], READS_AT_ONCE)) {
       const read = some.map(async ([index, { key, body, knownId }]) => {
-        const [acknowledged, doubted] = [bodies[index], views[index]?.doubted];
-        if (acknowledged === undefined || doubted == null || doubted.some(isOfVariants)) return;
+        const acknowledged = bodies[index];
+        if (acknowledged === undefined) return;
         const answer = await storefront.product(knownId, { signal }).catch((error: unknown) => {
           signal.throwIfAborted();
-          // One product that cannot be read stops no other; if the store is away, sending finds it out.
-          if (error instanceof StoreRefusedError || error instanceof StoreUnavailableError) return null;
+          if (error instanceof StoreRefusedError) return null;
+          if (error instanceof StoreUnavailableError && ++failures < READS_AT_ONCE) return null;
           throw error;
         });
-        if (answer !== null) current.set(key, currentStock(body, acknowledged, answer, takesNull));
+        if (answer === null) return;
+        failures = 0;
+        current.set(key, currentStock(body, acknowledged, answer, takesNull));
       });
       await Promise.all(read);
     }
