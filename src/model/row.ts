@@ -48,8 +48,8 @@ const SIGN = '[=+\\-@＝＋－＠]';
  * before them does not change that.
  */
 const STARTS_FORMULA = new RegExp(`^'*(?:[\\p{White_Space}\\p{Cc}\\p{Cf}]*${SIGN}|[\\t\\r\\n])`, 'u');
-/** A negative number is a number and not a formula. */
-const NEGATIVE_NUMBER = /^-\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+/** A negative number is a number and not a formula, whichever sign its decimals have. */
+const NEGATIVE_NUMBER = /^-\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
  * If a spreadsheet splits by another character than the file, a new cell begins after each of these: `a;=1+1` in a

@@ -129,7 +129,7 @@ describe('a cell made inert', () => {
     expect(withoutInertMark(inertCell(text))).toBe(text);
   });
 
-  it.each(['', 'a=b', '-5', '-5.25', '-1e3', '5', "'quoted", '0'])('is %j as it was', (text) => {
+  it.each(['', 'a=b', '-5', '-5.25', '-30,5', '-1e3', '5', "'quoted", '0'])('is %j as it was', (text) => {
     expect(inertCell(text)).toBe(text);
     expect(withoutInertMark(text)).toBe(text);
   });
