@@ -1,6 +1,6 @@
 import { withoutUndefined } from '../model/json-object.ts';
 import type { Reason } from '../model/reason.ts';
-import { booleanWord, DATE_CELL, isErrorValue, type Row } from '../model/row.ts';
+import { booleanWord, DATE_CELL, isErrorValue, isMark, type Row, SHOWN_AS } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
 import {
   type BoundTable,
@@ -154,12 +154,16 @@ const LOOKS_ONLY: ReadonlySet<string> = new Set(['expect', 'inherit']);
 const CONTROLS = /[^\P{Cc}\t\n\r]/u;
 const EVERY_CONTROL = new RegExp(CONTROLS, 'gu');
 /** Nearly every cell is intact: one test excludes it. */
-const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN|Err:)|[eE]\+|[.,][0-9]+[eE][0-9]/u;
+const SUSPECT = /[^\P{Cc}\t\n\r]|\ufffd|^\s*(?:#|NaN|Err:)|[eE]\+|[.,][0-9]+[eE][0-9]|\(shown\u00a0as/u;
 /** Without a sign only after a fraction, because `5E10` may be a code. */
 const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$/;
 
 /** A cell that a workbook has as a date or time, as rejects and `readCell` give it. */
 const DATE = /^[-+0-9T:.Z]+ \(date\)$/;
+
+/** A mark that shows only other signs between the digits: no difference in a phone number. */
+const PARTED = /as\u00a0[^0"+\p{L}]*$/u;
+const SHOWN_TEXTS: ReadonlySet<string> = new Set(['sku', 'options', 'title', 'match']);
 
 /** A header under which a date is what it says, or the name of an option: courses are sold by theirs. */
 const OF_DATES =
@@ -173,7 +177,7 @@ interface Damage {
   readonly code: string;
   readonly isIn: (text: string) => boolean;
   /** `saysDate`: whether the field is said to have dates. */
-  readonly treatment: (field: string, saysDate: (field: string) => boolean) => Treatment;
+  readonly treatment: (field: string, saysDate: (field: string) => boolean, text: string) => Treatment;
   /** Of a refused record, after the value. */
   readonly explanation: string;
   readonly note?: string;
@@ -210,6 +214,19 @@ const DAMAGES: readonly Damage[] = [
       'is a number that a spreadsheet has shortened, so that its digits are lost: export it again, and format the column as text',
   },
   {
+    code: 'shown-otherwise',
+    isIn: (text) => text.includes(` ${SHOWN_AS}`) && text.endsWith(')'),
+    treatment: (field, _, text) =>
+      SHOWN_TEXTS.has(field) || (field === 'phone' && !PARTED.test(text))
+        ? 'refuse'
+        : PROSE.has(field)
+          ? 'note'
+          : 'leave',
+    explanation:
+      'is a number that the workbook shows otherwise: make its format General, or format the cell as text and type what is to be sent',
+    note: 'a number without what the workbook shows beside it, sent as it is',
+  },
+  {
     code: 'made-a-date',
     isIn: (text) => DATE.test(text),
     treatment: (field, saysDate) =>
@@ -223,10 +240,15 @@ function isSuspect(cell: string) {
   return cell.endsWith(DATE_CELL) || SUSPECT.test(cell);
 }
 
-/** The text of a cell; that of a date or time of a workbook with its mark. */
+/** The text of a cell, with its mark. */
 function readCell({ cells, currencies }: SourceRow, slot: number) {
   const cell = cells[slot];
-  return cell && currencies?.[slot]?.includes(DATE_CELL) === true ? `${cell} ${DATE_CELL}` : cell;
+  return cell && withMark(cell, currencies?.[slot]);
+}
+
+function withMark(cell: string, named: string | undefined) {
+  const mark = named?.split(' ').find(isMark);
+  return mark === undefined ? cell : `${cell} ${mark}`;
 }
 
 /** Damaged cells that a reason names. */
@@ -268,7 +290,7 @@ export function compileDamageCheck(scope: Scope) {
       const cell = readCell(row, slot);
       if (cell === undefined || !isSuspect(cell)) return false;
       const isOfDates = OF_DATES.test(row.table.headers[slot] ?? '');
-      return damagesOf(cell).some(({ treatment }) => treatment('key', () => isOfDates) === 'refuse');
+      return damagesOf(cell).some(({ treatment }) => treatment('key', () => isOfDates, cell) === 'refuse');
     });
   };
   /** Whether a cell of the record has the name of an option with dates. */
@@ -298,9 +320,11 @@ export function compileDamageCheck(scope: Scope) {
             const saysDate = (field: string) =>
               OF_DATES.test(column ?? '') || (field === 'options' && hasOptionOfDates(rows));
             const treatedAs = (wanted: Treatment) =>
-              fields.find((field) => treatment(field, saysDate) === wanted);
+              fields.find((field) => treatment(field, saysDate, cell) === wanted);
             if (treatedAs('refuse') !== undefined) {
-              keyIsKnown &&= !fields.some((field) => KEYS.has(field));
+              keyIsKnown &&= !fields.some(
+                (field) => KEYS.has(field) && treatment(field, saysDate, cell) === 'refuse',
+              );
               if (faults.length >= MAX_FAULTS) continue;
               const message = `${quote(printed(cell.trim()))} ${explanation}`;
               faults.push(withoutUndefined({ code, message, line: row.line, column }));

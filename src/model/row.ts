@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { truncate } from '../text/printable.ts';
 import currencyNames from './currency-names.json' with { type: 'json' };
 import { addProblem, optional, type Stored } from './json-object.ts';
 
@@ -85,12 +86,26 @@ function startsFormula(cell: string) {
 
 /**
  * The currencies that the formats of number cells name, by the position of the cell, or by slot: codes and signs, several of one
- * format separated by blanks. `DATE_CELL` of a date or time.
+ * format separated by blanks. With the marks of a cell (`isMark`).
  */
 export type CellCurrencies = Readonly<Record<number, string | undefined>>;
 
 /** Instead of a currency: the cell of a workbook is a date or time. Rejects have it behind the text. */
 export const DATE_CELL = '(date)';
+
+/** Beside currencies: text targets of the cell must not get its number, of which a workbook shows more. The format or the shown text follows. */
+export const SHOWN_AS = '(shown\u00a0as\u00a0';
+const MAX_SHOWN_LENGTH = 40;
+
+/** The mark of such a cell: one word. */
+export function shownMark(shown: string): string {
+  return `${SHOWN_AS}${truncate(shown, MAX_SHOWN_LENGTH).replaceAll(/\s/g, '\u00a0')})`;
+}
+
+/** Whether a word beside the currencies of a cell is none of them. */
+export function isMark(word: string): boolean {
+  return word === DATE_CELL || word.startsWith(SHOWN_AS);
+}
 
 /** One row. `line`: of CSV its first physical line (the first of the file is 1), of a sheet its row, else the number of the record. */
 export interface Row {

@@ -4,10 +4,10 @@ import { type Stored, withoutAbsent } from '../model/json-object.ts';
 import { faultsOf, type Reason } from '../model/reason.ts';
 import {
   currenciesNamed,
-  DATE_CELL,
   type Dialect,
   formatRow,
   inertCell,
+  isMark,
   type Row,
   type RowSpan,
   rowPlace,
@@ -182,7 +182,7 @@ async function* gather(
 
 /**
  * A retry reads texts, without the formats of a workbook. So an amount in another currency than the store's is written with its
- * currency; where the store's is not known, an amount whose column a reason names. So is a date that a reason refuses.
+ * currency; where the store's is not known, an amount whose column a reason names. So is a cell with a mark that a reason refuses.
  */
 function withCurrencies(
   { cells, currencies }: Row,
@@ -196,9 +196,13 @@ function withCurrencies(
     if (named === undefined) return cell;
     const fits = (word: string) => sold !== undefined && currenciesNamed(word)?.includes(sold) === true;
     const name = header[index] ?? '';
-    if (named === DATE_CELL) return reason.includes(`column ${name})`) ? `${cell} ${named}` : cell;
-    const isKept = sold === undefined ? name !== '' && reason.includes(name) : !named.split(' ').every(fits);
-    return isKept ? `${cell} ${named}` : cell;
+    const words = named.split(' ');
+    const isRefused = reason.includes(`column ${name})`);
+    const isKept =
+      sold === undefined
+        ? name !== '' && reason.includes(name)
+        : !words.every((word) => isMark(word) || fits(word));
+    return [cell, ...words.filter((word) => (isMark(word) ? isRefused : isKept))].join(' ');
   });
 }
 

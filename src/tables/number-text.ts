@@ -1,8 +1,16 @@
-import { currenciesNamed } from '../model/row.ts';
+import { currenciesNamed, shownMark } from '../model/row.ts';
 import builtInFormats from './built-in-formats.json' with { type: 'json' };
 
 /** How a sheet shows a number, as far as it matters here. */
-export type NumberFormat =
+export type NumberFormat = FormatKind & {
+  /** Set where a text target must not get the number alone. */
+  readonly mark?: string | undefined;
+  /** Of numbers below 0, and of 0, where these have their own. */
+  readonly negative?: NumberFormat | undefined;
+  readonly zero?: NumberFormat | undefined;
+};
+
+type FormatKind =
   | { readonly kind: 'general' }
   /** Between `least` and `most` decimals. */
   | { readonly kind: 'fixed'; readonly least: number; readonly most: number }
@@ -40,25 +48,53 @@ export function formatById(id: number, spelledOut: ReadonlyMap<number, string>):
 const TOKEN = /"[^"]*"|\\.|[_*].|\[[^[\]]*\]|;|./gs;
 
 /**
- * Reads a format such as `#,##0.00 "kg"`; of several sections the first, unless it is a text, which only some numbers have. Where that
- * has a condition, or signs that are not understood, numbers keep all digits.
+ * Reads a format such as `#,##0.00 "kg"`, with its sections. Where it has a condition, or signs that are not understood, numbers keep
+ * all digits.
  */
 function numberFormat(code: string): NumberFormat {
+  const sections: string[][] = [[]];
+  for (const [token] of code.matchAll(TOKEN))
+    token === ';' ? sections.push([]) : sections.at(-1)?.push(token);
+  const hasCondition = sections.flat().some((token) => /^\[[<>=]/.test(token));
+  const formats = sections
+    .filter((tokens, at) => at === 0 || (at < 3 && !tokens.includes('@')))
+    .map((tokens) => sectionFormat(tokens, code, hasCondition, hasCondition || sections.length > 1));
+  const [format = GENERAL, negative, zero] = formats;
+  return hasCondition
+    ? { ...format, mark: formats.find(({ mark }) => mark !== undefined)?.mark }
+    : { ...format, negative, zero };
+}
+
+/** The section of a format that decides about a number. */
+export function sectionOf(format: NumberFormat, value: number): NumberFormat {
+  return (value < 0 ? format.negative : value === 0 ? format.zero : undefined) ?? format;
+}
+
+/** A text without the codes, signs and names of currencies. */
+export function withoutCurrencies(text: string): string {
+  return text.replaceAll(WORD, (word) => (currenciesNamed(word) === undefined ? word : ''));
+}
+
+function sectionFormat(
+  tokens: readonly string[],
+  code: string,
+  hasCondition: boolean,
+  isOfSome: boolean,
+): NumberFormat {
   let template = '';
   let pattern = '';
+  let beside = '';
   let isDuration = false;
-  let isOfSome = false;
-  let hasCondition = false;
-  for (const [token] of code.matchAll(TOKEN)) {
-    hasCondition ||= /^\[[<>=]/.test(token);
-    isOfSome ||= hasCondition || token === ';';
-    if (token === ';') break;
+  for (const token of tokens) {
     if (/^\[(?:h+|m+|s+)\]$/i.test(token)) isDuration = true;
     else if (token.startsWith('[') || /^[_*]/.test(token)) continue;
     else if (token.startsWith('"') || token.startsWith('\\')) {
-      template += token.startsWith('"') ? token.slice(1, -1) : token.slice(1);
+      const text = token.startsWith('"') ? token.slice(1, -1) : token.slice(1);
+      template += text;
+      beside += text;
     } else {
       pattern += token;
+      beside += /[0#?.,%@\p{L}]/u.test(token) ? ' ' : token;
       if (token === '0') template += DIGIT;
       else if (/[#?]/.test(token)) template += PLACE;
       else if (/[-+()\s'’/:1-9]/.test(token)) template += token;
@@ -67,7 +103,9 @@ function numberFormat(code: string): NumberFormat {
   if (isDuration) return { kind: 'duration' };
   const shape = pattern.trim();
   if (shape === '' && !isOfSome && /\p{L}/u.test(template)) return { kind: 'text', text: template.trim() };
-  if (shape === '' || shape === '@' || /^general$/i.test(shape)) return GENERAL;
+  const isMore = /[^-()\s'’.,|]/.test(withoutCurrencies(beside)) || (shape === '' && isOfSome);
+  const marked = (isMarked: boolean) => (isMarked ? shownMark(code) : undefined);
+  if (shape === '' || shape === '@' || /^general$/i.test(shape)) return { ...GENERAL, mark: marked(isMore) };
   if (/e[+-]/i.test(shape)) {
     return { kind: 'scientific', decimals: /\.([0#?]*)/.exec(shape)?.[1]?.length ?? 0 };
   }
@@ -92,12 +130,16 @@ function numberFormat(code: string): NumberFormat {
   const [whole = '', decimals = ''] = number.split('.');
   const rest = shape.slice(shape.indexOf(number) + number.length);
   // Fractions, and numbers shown in thousands, have less information than the number itself.
-  const isUnclear = hasCondition || /,\s*$/.test(whole) || /[/0#?,]/.test(rest);
+  const isScaled = /,\s*$/.test(whole) || /[/0#?,]/.test(rest);
+  const isUnclear = hasCondition || isScaled;
   const least = isUnclear ? 0 : (decimals.match(/0/g)?.length ?? 0);
   const most = isUnclear ? EXACT_DIGITS : decimals.length;
-  if (shape.includes('%')) return { kind: 'percent', least, most };
-  return { kind: 'fixed', least, most };
+  const mark = marked(isMore || isScaled || /0.*0/.test(whole) || PARTED.test(template));
+  return { kind: shape.includes('%') ? 'percent' : 'fixed', least, most, mark };
 }
+
+/** Signs between digits that make a code of them. */
+const PARTED = /[\ue000\ue001][^\ue000\ue001]*[-()][^\ue000\ue001]*[\ue000\ue001]/;
 
 /** A sign of a currency, or a declared one. */
 const CURRENCY = /\p{Sc}|\[\$[^-\]]/u;
@@ -213,9 +255,10 @@ const DIGITS_LOST = 1e15;
  * A stored number as the sheet shows it, with a decimal point and without currency or thousands signs; a day as
  * `2026-03-05`. A number with lost digits becomes `1.23E+15`, which the mapping refuses for codes.
  */
-export function numberText(stored: string, format: NumberFormat, firstDay = FIRST_DAY_1900): string {
+export function numberText(stored: string, ofAll: NumberFormat, firstDay = FIRST_DAY_1900): string {
   const value = Number(stored);
   if (stored.trim() === '' || !Number.isFinite(value)) return stored;
+  const format = value < 0 ? sectionOf(ofAll, value) : ofAll;
   switch (format.kind) {
     case 'general':
       return plain(value);

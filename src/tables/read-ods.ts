@@ -1,10 +1,11 @@
-import { DATE_CELL, MAX_SHEET_ROWS } from '../model/row.ts';
+import { DATE_CELL, MAX_SHEET_ROWS, shownMark } from '../model/row.ts';
 import {
   currenciesBeside,
   declaredCurrency,
   joinedCurrencies,
   NO_RESULT,
   numberText,
+  withoutCurrencies,
 } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import {
@@ -275,7 +276,9 @@ async function* rowsOf(
           const isNumber = type === 'float' || type === 'currency';
           const own = declaredCurrency(cell['office:currency'] ?? '');
           const date = type === 'date' || type === 'time' ? DATE_CELL : undefined;
-          const currency = isNumber ? (currencyByStyle.get(style) ?? own) : date;
+          const currency = isNumber
+            ? joinedCurrencies([currencyByStyle.get(style) ?? own, markOf(text, value)])
+            : date;
           const [columns, spanned] = [
             countOf(cell['table:number-columns-spanned']),
             countOf(cell['table:number-rows-spanned']),
@@ -368,6 +371,16 @@ function cellText(cell: Readonly<Record<string, string>>, shown: string, isCode:
     default:
       return shown === '' ? (cell['office:string-value'] ?? '') : shown;
   }
+}
+
+/** The mark of a number of which the sheet shows more than is read. */
+function markOf(shown: string, read: string) {
+  const [digits, own] = [shown, read].map((text) => text.replaceAll(/\D/g, ''));
+  const isPlain =
+    /^[-()\d\s.,'’]*$/.test(withoutCurrencies(shown)) &&
+    !/^\D*0\d|\d[-()]+\d/.test(shown) &&
+    /^0*$/.test(`${digits}`.replace(`${own}`, ''));
+  return isPlain || shown.replace(',', '.') === read ? undefined : shownMark(shown);
 }
 
 /** As `shownBy` gives it, of a shown text. */

@@ -6,6 +6,7 @@ import {
   NO_RESULT,
   type NumberFormat,
   numberText,
+  sectionOf,
   shownBy,
 } from './number-text.ts';
 import { readXml, type XmlHandlers } from './read-xml.ts';
@@ -297,10 +298,10 @@ async function* rowsOf(
   let [isValue, hasValue, hasFormula] = [false, false, false];
   const text = richText(file.limits.cellBytes);
 
-  const mark = (currency: string | undefined) => {
-    if (currency === undefined) return;
+  const mark = (word: string | undefined) => {
+    if (word === undefined) return;
     currencies ??= {};
-    currencies[column] = currency;
+    currencies[column] = `${currencies[column] ?? ''} ${word}`.trim();
   };
   const read = () => {
     const { t: type = 'n', s: style = '' } = cell;
@@ -330,6 +331,7 @@ async function* rowsOf(
         const { format, currency, shown } = formats[Number(style)] ?? PLAIN_STYLE;
         noteShown(marks, column, shown);
         mark(currency);
+        mark(sectionOf(format, Number(value)).mark);
         return numberText(value, format, firstDay);
       }
     }

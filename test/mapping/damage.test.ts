@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
 import { deferTables } from '../../src/mapping/map-tables.ts';
+import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
+import { shownMark } from '../../src/model/row.ts';
 import { openRowScratch } from '../../src/state/sqlite/open-row-scratch.ts';
 import { brief, CONTEXT, formattedTable, mapAll, mappingOf, products, table } from './mapping-setup.ts';
 
@@ -234,6 +236,59 @@ variants: { pricing: { price: price } }`);
     };
     expect(await map('Born')).toMatchObject({ kind: 'record' });
     expect(await map('Phone')).toMatchObject({ kind: 'rejected', reason: { code: 'made-a-date' } });
+  });
+});
+
+describe('a number of which a workbook shows more', () => {
+  const mark = (format: string, columns: readonly string[], header: readonly string[]) =>
+    Object.fromEntries(
+      header.flatMap((name, at) => (columns.includes(name) ? [[at, `€ ${shownMark(format)}`]] : [])),
+    );
+  const mapOne = async (spec: MappingSpec, all: object, column: string, text: string, format: string) => {
+    const header = Object.keys(all);
+    const row = Object.values({ ...all, [column]: text });
+    const { mapped } = await mapAll(spec, [formattedTable(header, [[row, mark(format, [column], header)]])]);
+    return mapped[0];
+  };
+
+  it.each([
+    ['Sku', '1042', '"ART-"0'],
+    ['Size', '250', '0" ml"'],
+    ['Title', '0.75', '# ?/?'],
+    ['Size', '1234', '##-##'],
+  ])('refuses the product as a text that customers see: %s', async (column, text, format) => {
+    const message = `'${text} (shown as ${format})' is a number that the workbook shows otherwise`;
+    expect(await mapOne(PRODUCTS, PRODUCT, column, text, format)).toMatchObject({
+      kind: 'rejected',
+      key: 'mug',
+      reason: { code: 'shown-otherwise', line: 2, column, message: expect.stringContaining(message) },
+    });
+    expect(await product({ [column]: text })).toMatchObject({ kind: 'record' });
+    expect(await product({ [column]: `${text} ${shownMark(format)}` })).toMatchObject({ kind: 'rejected' });
+  });
+
+  it('is read as a number and as a key, and noted in other texts', async () => {
+    const priced = await mapOne(PRODUCTS, PRODUCT, 'Price', '0.75', '# ?/?');
+    expect(priced).toMatchObject({ kind: 'record', body: { variants: [{ price: 0.75 }] } });
+    expect(priced).not.toHaveProperty('notes');
+    expect(await mapOne(PRODUCTS, PRODUCT, 'Handle', '7', '"P"0')).toMatchObject({
+      kind: 'record',
+      key: '7',
+    });
+    expect(await mapOne(PRODUCTS, PRODUCT, 'Body', '250', '0" ml"')).toMatchObject({
+      body: { description: '250' },
+      notes: ['description: a number without what the workbook shows beside it, sent as it is'],
+    });
+  });
+
+  it('leaves a phone number that lacks only signs between its digits', async () => {
+    const phone = (format: string) => mapOne(CONTACTS, CONTACT, 'Phone', '5551234', format);
+    expect(await phone('[<=9999999]###-####;(###) ###-####')).toMatchObject({ kind: 'record' });
+    for (const format of ['0 000 000 000', '+#', '"+49 "0'])
+      expect(await phone(format)).toMatchObject({
+        kind: 'rejected',
+        reason: { code: 'shown-otherwise', message: expect.stringMatching(/^the cell is a number/) },
+      });
   });
 });
 

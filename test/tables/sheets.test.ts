@@ -29,6 +29,9 @@ async function cellOf(cell: CellToWrite, format: 'xlsx' | 'ods' = 'xlsx'): Promi
   return cells[0]?.[1];
 }
 
+/** The words of a cell without the mark of a number of which the sheet shows more. */
+const currencyIn = (words: string | undefined) => words?.replace(/ ?\(shown.*/, '') || undefined;
+
 async function refusal(read: Promise<unknown>): Promise<string> {
   const error: unknown = await read.catch((reason: unknown) => reason);
   if (!(error instanceof SourceError)) throw new Error(`expected a SourceError, got ${String(error)}`);
@@ -309,7 +312,7 @@ describe('the currency that the format of a number names', () => {
     ];
     const make = format === 'xlsx' ? makeXlsx : makeOds;
     const { rows: read } = await readStaged(`a.${format}`, make([{ name: 'S', rows }]));
-    return read.map(({ cells, currencies }) => [cells[1], currencies?.[1]]);
+    return read.map(({ cells, currencies }) => [cells[1], currencyIn(currencies?.[1])]);
   };
 
   it.each([
@@ -396,7 +399,82 @@ describe('the currency that the format of a number names', () => {
         'content.xml': `<a>${styles}<table:table table:name="S">${rows}</table:table></a>`,
       }).map(([name, content]) => ({ name, content })),
     );
-    expect((await readStaged('a.ods', bytes)).rows[0]?.currencies?.[0]).toBe(currency);
+    expect(currencyIn((await readStaged('a.ods', bytes)).rows[0]?.currencies?.[0])).toBe(currency);
+  });
+});
+
+describe('the mark of a number of which a sheet shows more', () => {
+  const markOf = async (cell: CellToWrite, format: 'xlsx' | 'ods' = 'xlsx') => {
+    const make = format === 'xlsx' ? makeXlsx : makeOds;
+    const { rows: read } = await readStaged(`a.${format}`, make([{ name: 'S', rows: [['a'], [cell]] }]));
+    return read[0]?.currencies?.[0];
+  };
+  const plain = (text: string | undefined) => text?.replaceAll('\u00a0', ' ');
+
+  it.each([
+    [0.75, '# ?/?'],
+    [0.75, '# ??/??'],
+    [250, '0" ml"'],
+    [1042, '"ART-"0'],
+    [50, '0"%"'],
+    [24, '0\\"'],
+    [1.25, '+0.00;-0.00'],
+    [5, 'General" pcs"'],
+    [42, '0 000 000'],
+    [42, '0,000'],
+    [5, '00.00'],
+    [12_000, '0,"k"'],
+    [12_000, '0.0,'],
+    [1234, '##-##'],
+    [2_125_551_234, '[<=9999999]###-####;(###) ###-####'],
+    [1, '[=1]"Yes";[=0]"No";General'],
+    [-3, '0;0" short"'],
+    [0, '0;-0;"out"'],
+    [5, ';;;'],
+  ])('has the format: %s as %s', async (number, format) => {
+    expect(plain(await markOf({ number, format }))).toBe(`(shown as ${format})`);
+    expect(plain(await markOf({ number, format: `[$$-409]${format}` }))).toContain('(shown as');
+  });
+
+  it.each([
+    [3, '0;0" short"'],
+    [3, '0;-0;"out"'],
+    [-3, '0;(0)'],
+    [-3, '0.00_);[Red](0.00)'],
+    [1299, '#,##0.00'],
+    [1299, '# ##0'],
+    [0.5, '0.0%'],
+    [42, '"ART-"0000'],
+    [42, '(000) 000-0000'],
+    [42, '000-000'],
+    [9.9, '"on request"'],
+    [12, '0.00 "€"'],
+    [12, '0",-"'],
+    [1.5e12, '0.00E+00'],
+    [0, '_-* #,##0.00\\ "€"_-;\\-* #,##0.00\\ "€"_-;_-* "-"??\\ "€"_-;_-@_-'],
+    [5, '@'],
+  ])('is none: %s as %s', async (number, format) => {
+    expect((await markOf({ number, format })) ?? '').not.toContain('shown');
+  });
+
+  it.each<[number, string, string | undefined]>([
+    [0.75, '3/4', '(shown as 3/4)'],
+    [250, '250 ml', '(shown as 250 ml)'],
+    [1234, '12-34', '(shown as 12-34)'],
+    [5, '05,00', '(shown as 05,00)'],
+    [12_000, '12', '(shown as 12)'],
+    [12_000, '12.000,00 €', undefined],
+    [1.25, '1,250', undefined],
+    [0, '-', undefined],
+    [42, '00042', undefined],
+    [-3, '(3,00)', undefined],
+  ])('has the text of a LibreOffice sheet: %s as %s', async (number, shown, mark) => {
+    expect(plain(await markOf({ number, shown }, 'ods'))).toBe(mark);
+  });
+
+  it('is that of the format of a number below 0, whose decimals are read', async () => {
+    expect(await cellOf({ number: '-1.25', format: '0.0;-0.00' })).toBe('-1.25');
+    expect(await cellOf({ number: '-1.25', format: '0.0;@' })).toBe('-1.3');
   });
 });
 

@@ -1,5 +1,5 @@
 import { Decimal } from '../../model/decimal.ts';
-import { DATE_CELL } from '../../model/row.ts';
+import { isMark } from '../../model/row.ts';
 import { checkConverted } from '../currency-watch.ts';
 import type { SourceRow } from '../record-rows.ts';
 import {
@@ -159,7 +159,7 @@ function compileFormatCheck(scope: Scope, at: Path): CurrencyCheck | undefined {
   const readsAs = compileCode(scope, at, scope.readsAs ?? '');
   return (named, row, n) => {
     for (const word of named.split(' ')) {
-      if (word === DATE_CELL) continue;
+      if (isMark(word)) continue;
       const code = readsAs(row, n) || 'strip';
       if (code !== 'strip') checkConverted(word, code, 'reads it as');
       check(word, row, n);
