@@ -61,6 +61,31 @@ describe('names of the store’s subscriber lists', () => {
     expect(await listsOf('Newsletter', { spec })).toEqual({ subscriberLists: [0] });
   });
 
+  it('reject the row in a file without the column that says who is left out', async () => {
+    const spec = mappingOf(`
+import: contacts
+columns: { id: Id, cell: Lists, optedOut: Opted out }
+contact:
+  id: id
+  subscriberLists: { value: [cell, { number: {} }], unless: { optedOut: yes } }
+`);
+    const mapped = async (header: readonly string[], row: readonly string[]) => {
+      const { mapped } = await mapAll(spec, [table(header, [row])]);
+      const [one] = mapped;
+      return one?.kind === 'record' ? one.body : one?.reason;
+    };
+    expect(await mapped(['Id', 'Lists', 'Opted out'], ['7', '4', 'no'])).toEqual({ subscriberLists: [4] });
+    expect(await mapped(['Id', 'Lists', 'Opted out'], ['7', '4', ''])).toEqual({ subscriberLists: [4] });
+    expect(await mapped(['Id', 'Lists', 'Opted out'], ['7', '4', 'yes'])).toMatchObject({
+      code: 'nothing-to-send',
+    });
+    expect(await mapped(['Id', 'Lists', 'Out'], ['7', '4', 'yes'])).toMatchObject({
+      code: 'exclusion-unknown',
+      message: expect.stringContaining('no column optedOut'),
+    });
+    expect(await mapped(['Id', 'Lists', 'Out'], ['7', '', 'yes'])).toMatchObject({ code: 'nothing-to-send' });
+  });
+
   it('are asked for only where the params call for it', () => {
     expect(lookupsOfStoreLists(mapping(), {})).toEqual([]);
     expect(lookupsOfStoreLists(mapping(), { lists: 'News' })).toEqual([

@@ -146,9 +146,10 @@ function compileObject(
     }
   }
   const source = compileMain(scope, path, spec, wanted);
-  // Of a constant yes or no the condition decides.
+  // Of a constant yes or no the condition decides, and of lists who has objected to them.
   const isConstant = source.kind === 'boolean' && source.sources.size === 0;
-  const compile = isConstant ? compileDecision : compileCondition;
+  const joinsLists = scope.field === 'subscriberLists';
+  const compile = isConstant || joinsLists ? compileDecision : compileCondition;
   const test = (key: 'when' | 'unless') =>
     mapDefined(spec[key], (condition) => compile(scope, [...path, key], condition));
   const [when, unless] = [test('when'), test('unless')];
@@ -156,10 +157,17 @@ function compileObject(
   const { read } = source;
   return {
     ...source,
-    read: (row, n) =>
-      (when !== undefined && when(row, n) !== true) || (unless !== undefined && unless(row, n) !== false)
-        ? undefined
-        : read(row, n),
+    read: (row, n) => {
+      if (when !== undefined && when(row, n) !== true) return undefined;
+      const excluded = unless === undefined ? false : unless(row, n);
+      if (excluded === false) return read(row, n);
+      if (excluded === undefined && joinsLists && read(row, n) !== undefined) {
+        const columns = columnsOf(spec.unless ?? {}).join(', ');
+        const message = `whether the contact may be in lists is not known: the file has no column ${columns} of the mapping`;
+        refuse('exclusion-unknown', message, row.line);
+      }
+      return undefined;
+    },
   };
 }
 
