@@ -9,12 +9,12 @@ import {
   type SourceRow,
   withRows,
 } from './record-rows.ts';
-import { namedAt, type Scope } from './scope.ts';
+import { baseField, namedAt, type Scope } from './scope.ts';
 import type { MappingSpec } from './spec/mapping-spec.ts';
 import type { Condition } from './spec/value.ts';
 import { spellingsOf } from './transforms/boolean.ts';
 import { compilePattern, rememberingLast } from './transforms/compile-pattern.ts';
-import { cleanCell } from './values/cell.ts';
+import { cleanCell, refuse } from './values/cell.ts';
 import { columnsOf, compileCondition } from './values/compile-condition.ts';
 
 /** Finds out why the cells of a row may not belong to their headers; `cells` are those by slot. */
@@ -249,6 +249,20 @@ function readCell({ cells, currencies }: SourceRow, slot: number) {
 function withMark(cell: string, named: string | undefined) {
   const mark = named?.split(' ').find(isMark);
   return mark === undefined ? cell : `${cell} ${mark}`;
+}
+
+/** Refuses a cell of another table that would be refused in the source, in a column with this header. */
+export function refuseDamaged(
+  { field, quote }: Pick<Scope, 'field' | 'quote'>,
+  header: string,
+  cell: string,
+  named: string | undefined,
+): void {
+  const text = withMark(cell, named);
+  if (!isSuspect(text)) return;
+  for (const { code, explanation, treatment } of damagesOf(text))
+    if (treatment(baseField(field), () => OF_DATES.test(header), text) === 'refuse')
+      refuse(code, `${quote(printed(text))} ${explanation}`);
 }
 
 /** Damaged cells that a reason names. */

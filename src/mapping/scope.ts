@@ -178,7 +178,7 @@ export function slotsOf(named: Named | undefined): readonly number[] {
 }
 
 /** `variants.sku` is `sku`, `properties.fields.Birthday` is `properties`. */
-function baseField(field: string) {
+export function baseField(field: string) {
   const [first = '', second] = field.split('.');
   return first === 'variants' ? (second ?? first) : first;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileMapping } from '../../src/mapping/compile-mapping.ts';
+import { lookupTable } from '../../src/mapping/lookup-table.ts';
 import { deferTables } from '../../src/mapping/map-tables.ts';
 import type { MappingSpec } from '../../src/mapping/spec/mapping-spec.ts';
 import { shownMark } from '../../src/model/row.ts';
@@ -289,6 +290,36 @@ describe('a number of which a workbook shows more', () => {
         kind: 'rejected',
         reason: { code: 'shown-otherwise', message: expect.stringMatching(/^the cell is a number/) },
       });
+  });
+});
+
+describe('a cell of a lookup table', () => {
+  const spec = (column: string) =>
+    mappingOf(`import: products
+columns: { title: Title, price: Price, code: Code }
+lookups: { more: { path: more.xlsx, match: code } }
+product: { url: [title, slug], title: title, description: [code, { table: more, column: until }] }
+options: { columns: { Size: { value: [code, { table: more, column: ${column} }] } } }
+variants: { sku: [code, { table: more, column: sku }], pricing: { price: price } }`);
+
+  it.each([
+    [['s-1', 'S', '2026-03-05'], { 3: '(date)' }, 'size', undefined],
+    [['2026-12-10', 'S', ''], { 1: '(date)' }, 'size', 'made-a-date'],
+    [['s-1', '2026-03-02', ''], { 2: '(date)' }, 'size', 'made-a-date'],
+    [['s-1', '250', ''], { 2: shownMark('0" ml"') }, 'size', 'shown-otherwise'],
+    [['s-1', '2026-03-02', ''], undefined, 'size', undefined],
+    [['s-1', 'S', '2026-03-05'], { 3: '(date)' }, 'until', 'made-a-date'],
+    [['#N/A', 'S', ''], undefined, 'size', 'spreadsheet-error'],
+    [['4.00638E+12', 'S', ''], undefined, 'size', 'digits-lost'],
+  ])('is refused where one of the source is: %s', async (cells, formats, column, code) => {
+    const header = ['code', 'sku', 'size', 'until'];
+    const more = lookupTable(header, [['a', ...cells]], 'code', [formats]) ?? expect.fail();
+    const { mapped } = await mapAll(spec(column), [table(['Title', 'Price', 'Code'], [['Mug', '9', 'a']])], {
+      lookups: new Map([['more', more]]),
+    });
+    expect(mapped).toMatchObject([
+      code === undefined ? { kind: 'record' } : { kind: 'rejected', reason: { code } },
+    ]);
   });
 });
 

@@ -85,7 +85,8 @@ export const table = defineTransform({
       column: optional(z.string(), 'With `table`: the column to take. Default: the first not matched.'),
       [FALLBACK]: fallbackSchema,
     },
-    compile: ({ table: name, column, [FALLBACK]: rule }, { complain, lookupTable, checkFormat, quote }) => {
+    compile: ({ table: name, column, [FALLBACK]: rule }, context) => {
+      const { complain, lookupTable, checkFormat, refuseDamaged, quote } = context;
       const found = lookupTable(['table'], name);
       if (found === undefined) return textStep((text) => text);
       const { ambiguous, columns, currencies, rows, unknown } = found;
@@ -100,6 +101,7 @@ export const table = defineTransform({
         const cell = rows.get(key)?.get(taken);
         const named = currencies?.get(key)?.get(taken);
         if (named !== undefined) checkFormat?.(named, row, n);
+        if (cell !== undefined) refuseDamaged(taken, cell, named);
         if (cell !== undefined) return cell === '' ? undefined : cell;
         return missing === 'reject' && unknown !== undefined
           ? refuse(unknown.code, unknown.message)

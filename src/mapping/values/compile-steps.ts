@@ -1,6 +1,7 @@
 import { Decimal } from '../../model/decimal.ts';
 import { isMark } from '../../model/row.ts';
 import { checkConverted } from '../currency-watch.ts';
+import { refuseDamaged } from '../damage-check.ts';
 import type { SourceRow } from '../record-rows.ts';
 import {
   argument,
@@ -88,6 +89,7 @@ export function contextOf(scope: Scope, at: Path): TransformContext {
     quote,
     checkCurrency: compileCurrencyCheck(scope, at),
     checkFormat: compileFormatCheck(scope, at),
+    refuseDamaged: (header, cell, named) => refuseDamaged(scope, header, cell, named),
     custom: scope.custom,
     patternLength: scope.limits.patternLength,
   };
