@@ -202,6 +202,7 @@ export async function supersede(context: RunContext, run: Run): Promise<void> {
   await context.state.runs.update(run.id, {
     status: 'superseded',
     finishedAt: run.finishedAt ?? context.clock(),
+    error: run.error?.replaceAll(/ If (?:this is|they are) correct, approve .*/g, '') ?? null,
   });
 }
 

@@ -41,6 +41,8 @@ export interface RunFolder {
   list(): Promise<readonly string[]>;
   /** Removes files; missing ones are not an error. */
   remove(names: readonly string[]): Promise<void>;
+  /** Removes incomplete files, whose writers are all dead; absent if the storage keeps none. */
+  removeIncomplete?(): Promise<void>;
 }
 
 /** The files of all runs, at `ARTIFACTS_URL`. */

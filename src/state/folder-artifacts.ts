@@ -71,6 +71,7 @@ function runFolder(location: string) {
       for (const name of names)
         await asStateError(pathOf(name), 'removed', rm(pathOf(name), { force: true }));
     },
+    removeIncomplete: () => removeIncomplete(location, async () => true),
   };
   return folder;
 }
@@ -98,10 +99,14 @@ function bytesOf(file: FileHandle) {
 /** Creates the folder and removes incomplete files of dead writers. */
 async function prepare(location: string) {
   await asStateError(location, 'created', makeFolders(location, 0o700));
-  for (const name of await asStateError(location, 'read', readdir(location))) {
-    if (!isTemporary(name)) continue;
+  await removeIncomplete(location, isAbandoned).catch(() => {});
+}
+
+async function removeIncomplete(location: string, isDead: typeof isAbandoned) {
+  for (const name of (await asStateError(location, 'read', found(readdir(location)))) ?? []) {
     const path = join(location, name);
-    if (await isAbandoned(path)) await rm(path, { force: true }).catch(() => {});
+    if (isTemporary(name) && (await isDead(path)))
+      await asStateError(path, 'removed', rm(path, { force: true }));
   }
 }
 

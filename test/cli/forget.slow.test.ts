@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readFile, rm } from 'node:fs/promises';
+import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { buffer, text } from 'node:stream/consumers';
@@ -8,10 +8,14 @@ import { gunzipSync } from 'node:zlib';
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { contactsIn, findRecord } from '../../src/cli/find-record.ts';
+import { openContext } from '../../src/cli/open-context.ts';
 import { storeIdentity } from '../../src/model/remote-address.ts';
 import { s3Objects } from '../../src/remote/s3-client.ts';
+import { forgetRecord } from '../../src/run/records/forget-record.ts';
+import type { Artifacts } from '../../src/state/artifacts.ts';
 import { decodeBodies } from '../../src/state/encode-body.ts';
-import { crmExport, setupCrm } from '../support/contacts.ts';
+import { crmExport, crosswalkOf, setupCrm } from '../support/contacts.ts';
 import { manyOrders, setupExports } from '../support/exports.ts';
 import { readFiles } from '../support/read-files.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
@@ -240,6 +244,20 @@ describe('a contact that is forgotten', () => {
     expect(json()).toMatchObject({ superseded: [run], erased: true });
   });
 
+  it('ends plans that a limit has stopped, which nobody is asked to approve any more', async () => {
+    await using crm = await setupCrm({ rows: rows({}), job: { safety: '{ maxChanges: 5% }' } });
+    const { workspace } = crm;
+    expect((await workspace.storeferry('run', 'crm')).code).toBe(0);
+    await workspace.write('crm.csv', crmExport(rows(null).map((row) => ({ ...row, city: 'Rome' }))));
+    const stopped = await workspace.storeferry('plan', 'crm', '--json');
+    const run = String(stopped.json()['run']);
+    expect(stopped.json()['error']).toContain(`approve run ${run}`);
+    expect((await workspace.storeferry('forget', '1002', '--yes')).stdout).toContain(run);
+    const shown = await workspace.storeferry('runs', run);
+    expect(shown.stdout).toContain('maxChanges: 19 known records change');
+    expect(shown.stdout).not.toContain('approve');
+  });
+
   it('is the one with exactly the address: not one whose address has it in it', async () => {
     await using crm = await openCrm();
     const { workspace } = crm;
@@ -324,6 +342,81 @@ describe('a contact that is forgotten', () => {
     expect(stdout).toContain('its earlier values were forgotten on request (1001)');
     expect(stdout).toContain('Nothing would be sent');
   });
+});
+
+describe('a contact whose forgetting was killed', () => {
+  /** Artifacts of which the change with this number, and all after it, fail, as if the process had been killed there. */
+  function failing(artifacts: Artifacts, at: number): { readonly artifacts: Artifacts; count: () => number } {
+    let count = 0;
+    const next = () => {
+      count++;
+      if (count >= at) throw new Error('killed');
+    };
+    return {
+      count: () => count,
+      artifacts: {
+        ...artifacts,
+        run(id) {
+          const folder = artifacts.run(id);
+          return {
+            ...folder,
+            async write(...change) {
+              next();
+              return await folder.write(...change);
+            },
+            async remove(names) {
+              for (const name of names) {
+                next();
+                await folder.remove([name]);
+              }
+            },
+          };
+        },
+      },
+    };
+  }
+
+  it('is nowhere after it was forgotten again, wherever it was killed', async () => {
+    await using crm = await openCrm();
+    const { workspace, store, json } = crm;
+    const stateDir = join(workspace.dir, '.storeferry');
+    await workspace.write(
+      'ids.csv',
+      `${crosswalkOf(rows({}).map(({ number }) => number))}1001,ag@private.example\n`,
+    );
+    expect(await json('run', 'crm')).toMatchObject({ code: 0, applied: 20 });
+    const others = rows(null).map((row) => ({ ...row, city: 'Rom' }));
+    // Nothing in the row of her other address shows that it is hers: two rows with one id are rejected.
+    const own = { number: 1, email: 'ag@private.example', first: 'Grunewald' };
+    await workspace.write('crm.csv', crmExport([...others, { number: 1 }, own, { number: 30 }]));
+    const { run } = await json('run', 'crm');
+    const folder = join(stateDir, 'artifacts', String(run));
+    expect(await readFile(join(folder, 'rejects.csv'), 'utf8')).toMatch(/Grunewald/);
+    // As it is of a workbook: packed, so that nothing is found in it.
+    await workspace.write(`.storeferry/artifacts/${String(run)}/rejects.xlsx`, 'packed');
+    // As a process leaves it that is killed while it writes.
+    await workspace.write(`.storeferry/artifacts/${String(run)}/.report.html.1.tmp`, 'Grunewald');
+    await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+    const copy = join(workspace.dir, 'copy');
+    await cp(stateDir, copy, { recursive: true });
+    const left: unknown[] = [];
+    for (let at = 1, isOver = false; !isOver; at++) {
+      await rm(stateDir, { recursive: true });
+      await cp(copy, stateDir, { recursive: true });
+      await using open = await openContext(workspace.dir, () => {}, new AbortController().signal);
+      const record = await findRecord(open, '1001', undefined, contactsIn);
+      const faulty = failing(open.context.artifacts, at);
+      isOver = await forgetRecord({ ...open.context, artifacts: faulty.artifacts }, record).then(
+        () => true,
+        () => false,
+      );
+      if (!isOver) await forgetRecord(open.context, record).catch(() => {});
+      for (const [path, text] of await filesOf(workspace.dir))
+        if (/Grunewald|ag@private/.test(text)) left.push([at, path]);
+      if (!isOver && existsSync(join(folder, 'rejects.xlsx'))) left.push([at, 'workbook']);
+    }
+    expect(left).toEqual([]);
+  }, 120_000);
 });
 
 const EXPORTS = {

@@ -10,6 +10,7 @@ import { LockedError, UsageError } from '../../model/storeferry-error.ts';
 import {
   HELD_FILE,
   PLAN_FILE,
+  REJECTIONS_FILE,
   readPlan,
   readRejections,
   replaceHeld,
@@ -69,8 +70,8 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
       (run.status === 'planned' || run.status === 'stopped' || UNFINISHED.includes(run.status)) &&
       (isKnown || lines.size > 0 || (await names(folder, key, isTheirs)))
     ) {
-      await supersedeAndDiscard(context, run);
       await state.runs.update(run.id, { discarded: 'forgotten' });
+      await supersedeAndDiscard(context, run);
       superseded.push(run.id);
     }
     const removed = await cleanFolder(folder, key, isTheirs, lines);
@@ -147,6 +148,7 @@ async function cleanExports(context: RunContext, isTheirs: Matcher) {
     await using _held = lock;
     for (const run of ofJob) {
       const folder = artifacts.run(run.id);
+      await folder.removeIncomplete?.();
       const readings = (await folder.list()).filter((name) => READING_FILES.includes(name));
       const found = await Promise.all(readings.map(async (name) => isTheirs(await readLatin1(folder, name))));
       if (!found.includes(true)) continue;
@@ -158,6 +160,7 @@ async function cleanExports(context: RunContext, isTheirs: Matcher) {
       files.push(...readings.map((name) => `${run.id}/${name}`));
     }
     const kept = exportFolder(context, { name: job });
+    await kept.removeIncomplete?.();
     for (const name of await copyNames(kept)) {
       const isNamed = await isInCopy(kept, name, isTheirs).catch(() => undefined);
       if (isNamed === undefined) unsearched.push(`${kept.location}/${name}`);
@@ -309,16 +312,29 @@ function keyMember(key: string) {
   return `"key":${JSON.stringify(key)}`;
 }
 
-/** Removes the rows of the record from files with rows, and other files that name it. */
+/** What shows which rows are those of the record. */
+const EVIDENCE = [REJECTIONS_FILE, PLAN_FILE];
+
+/**
+ * Removes the rows of the record from files with rows, and other files that name it. Ends as it should also where it is repeated after it
+ * was killed: what shows what is to be removed is changed last.
+ */
 async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, lines: ReadonlySet<string>) {
   const files = new Set<string>();
   let rows = 0;
-  for (const name of await folder.list()) {
+  const removeFile = async (name: string) => {
+    files.add(name);
+    await folder.remove([name]);
+  };
+  await folder.removeIncomplete?.();
+  const found = await folder.list();
+  for (const name of found.toSorted((one, other) => EVIDENCE.indexOf(one) - EVIDENCE.indexOf(other))) {
+    if (files.has(name)) continue;
     const text = await readLatin1(folder, name);
     const isRows = /\.(csv|jsonl)$/.test(name) && !/^(\xff\xfe|\xfe\xff)/.test(text);
     if (!isRows) {
       const isNamed = isTheirs(text.replaceAll('\0', ''));
-      if (isNamed && !(name === PLAN_FILE && (await pruneExamples(folder, isTheirs)))) files.add(name);
+      if (isNamed && !(name === PLAN_FILE && (await pruneExamples(folder, isTheirs)))) await removeFile(name);
       continue;
     }
     const isCsv = name.endsWith('.csv');
@@ -332,18 +348,17 @@ async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, li
       (record, index) => (isCsv && index === 0) || !(ofKey(record) || isTheirs(record)),
     );
     if (kept.length === records.length) continue;
-    // Its rows of `UNMATCHED_FILE` are among them.
-    if (name === UNTOUCHED_FILE) rows += records.length - kept.length;
-    if (isCsv && kept.length === 1) files.add(name);
-    else {
-      const rest = Buffer.from(kept.join(''), 'latin1');
-      if (name === HELD_FILE) await replaceHeld(folder, Buffer.from(text, 'latin1'), rest);
-      else await folder.write(name, [rest]);
+    if (name === UNTOUCHED_FILE) {
+      // Its rows of `UNMATCHED_FILE` are among them.
+      rows += records.length - kept.length;
+      // It has the same rows.
+      if (found.includes(REJECTS_WORKBOOK)) await removeFile(REJECTS_WORKBOOK);
     }
-    // It has the same rows.
-    if (name === UNTOUCHED_FILE && (await folder.exists(REJECTS_WORKBOOK))) files.add(REJECTS_WORKBOOK);
+    const rest = Buffer.from(kept.join(''), 'latin1');
+    if (isCsv && kept.length === 1) await removeFile(name);
+    else if (name === HELD_FILE) await replaceHeld(folder, Buffer.from(text, 'latin1'), rest);
+    else await folder.write(name, [rest]);
   }
-  await folder.remove([...files]);
   return { rows, files: [...files] };
 }
 
