@@ -18,7 +18,7 @@ const KNOWN_PATHS: ReadonlySet<string> = new Set([
 /**
  * Reads the records of an XML file as a stream: the elements at the path `records`, or those of a usual feed.
  * The columns are the elements within a record by their path (`g:price`, `variant.sku`) and attributes (`link@href`).
- * An element with text of its own beside markup of HTML has all of it, with the tags: `Not <b>dishwasher</b> safe`. Beside other
+ * An element with text and markup of HTML alone has all of it, with the tags: `Not <b>dishwasher</b> safe`. Beside other
  * elements, which are data, it has only its own text: `SKU-0` of `<id>SKU-0<type>own</type></id>`.
  */
 export async function readXmlRecords(file: TableFile): Promise<TableReader> {
@@ -52,12 +52,17 @@ interface OpenElement {
   /** Whether all elements in it are markup; else its content is not kept, nor that of the elements around it. */
   isMarkup: boolean;
   hasText: boolean;
+  /** Whether elements in it have text, and paragraphs. */
+  inner: undefined | 'text' | 'paragraphs';
   hasChildren: boolean;
 }
 
 /** The elements of HTML for text. */
 const MARKUP =
   /^(?:a|abbr|b|big|blockquote|br|caption|center|cite|code|d[dlt]|del|div|em|figcaption|figure|font|h[1-6r]|i|img|ins|kbd|li|mark|ol|p|pre|q|s|samp|small|span|strong|su[bp]|table|tbody|t[dhr]|tfoot|thead|time|ul?|var|wbr)$/i;
+
+/** Those that make paragraphs, which data are hardly named after. */
+const BLOCK = /^(?:blockquote|div|dl|h[1-6]|[ou]l|p|pre|table)$/i;
 
 /** Those that have no end tag: in a browser `<br></br>` is two. */
 const VOID = /^(?:[bh]r|img|wbr)$/i;
@@ -103,6 +108,7 @@ async function* recordsOf(
         content: '',
         isMarkup: true,
         hasText: false,
+        inner: undefined,
         hasChildren: false,
       });
       let tag = written;
@@ -139,15 +145,22 @@ async function* recordsOf(
         if (!element.hasChildren) repeated.addLeaf(element.path, element.text.trim());
         return;
       }
-      const { content, within, hasText } = element;
-      const value = element.isMarkup ? content : element.text;
+      const { content, within, hasText, inner, isMarkup } = element;
+      const value = isMarkup ? content : element.text;
       refuseBeyondLimit(element, value);
-      if (within !== undefined) add(within, VOID.test(written) ? content : `${content}</${written}>`);
+      if (within !== undefined) {
+        add(within, VOID.test(written) ? content : `${content}</${written}>`);
+        if (hasText || inner !== undefined) {
+          if (inner === 'paragraphs' || BLOCK.test(written)) within.inner = 'paragraphs';
+          else within.inner ??= 'text';
+        }
+      }
       if (element.isRecord) {
         if (hasText) rows.put('text', value.trim());
         rows.end();
       } else {
-        if (hasText || !element.hasChildren) rows.put(element.path, value.trim());
+        const isText = hasText || (isMarkup && inner === 'paragraphs' && content.length <= cellBytes);
+        if (isText || !element.hasChildren) rows.put(element.path, value.trim());
         if (element.isRow) rows.endInner();
       }
     },

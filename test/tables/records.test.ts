@@ -402,6 +402,23 @@ describe('text beside elements', () => {
     });
   });
 
+  it('is one value, too, where all of its text is in markup', async () => {
+    const item =
+      '<d>\n<p>One</p>\n<div><h:p xmlns:h="y">2</h:p></div></d><e><p>One <b>two</b></p><ul><li>3</li></ul></e><f><img src="1.png"/></f><g><p></p></g><i><div><b>4</b></div></i><j><b>5</b></j>';
+    const cells = await cellsOf(`<item>${item}</item>`);
+    expect(cells).toMatchObject({
+      e: '<p>One <b>two</b></p><ul><li>3</li></ul>',
+      'e.p': 'One <b>two</b>',
+      'e.ul.li': '3',
+      'f.img@src': '1.png',
+      i: '<div><b>4</b></div>',
+      'j.b': '5',
+    });
+    for (const name of ['d', 'f', 'g', 'j']) expect(cells).not.toHaveProperty(name);
+    const long = `<item><id>1</id><d>${'<b>y</b>'.repeat(200)}</d></item>`;
+    expect(await cellsOf(long, undefined, { cellBytes: 1000 })).not.toHaveProperty('d');
+  });
+
   it('is a value without elements that are data, also where markup is among them', async () => {
     const item =
       '<id>SKU-0<type>own</type></id><category>Cups<id>7</id></category><price>12.50<currency>EUR</currency></price><d>one <b>two <x>3</x></b> four</d><e>5 <B>six</B><h:b>7</h:b></e><f>8 <B>nine</B></f>';
