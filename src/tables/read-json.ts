@@ -17,7 +17,7 @@ import {
 
 /**
  * Reads the records of a JSON file as a stream: the objects at the path `records`, in arrays or alone; without a path
- * those of the outermost array, or the outermost object if it is one record. In JSON Lines each line is a record. Numbers keep their written digits.
+ * those of the outermost array, or the outermost object if it is one record. In JSON Lines each line is a record. Numbers keep their written digits, those below 1e11 without an exponent.
  */
 export async function readJson(file: TableFile): Promise<TableReader> {
   const rows = recordsAsRows(file);
@@ -297,7 +297,7 @@ function documentWalker(
           put(text);
           break;
         case 'numberValue':
-          put(token.value);
+          put(withoutExponent(token.value));
           break;
         case 'trueValue':
         case 'falseValue':
@@ -313,6 +313,17 @@ function documentWalker(
 }
 
 const MAX_DEPTH = 200;
+
+/** From here on spreadsheets shorten numbers. */
+const MIN_SHORTENED = 1e11;
+
+/** `10` for `1e1`, which some programs write. A number that may be a shortened code looks like one, and is refused like one. */
+function withoutExponent(written: string) {
+  if (!/e/i.test(written)) return written;
+  const number = Number(written);
+  const size = Math.abs(number);
+  return size >= 1e-6 && size < MIN_SHORTENED ? String(number) : written.replace(/e\+?(?=\d)/i, 'E+');
+}
 
 async function* readLines(file: TableFile, rows: RecordsAsRows): AsyncGenerator<readonly TableRow[]> {
   if (recordsIn(file.choice).path !== undefined) {
