@@ -152,6 +152,19 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect([shop.priceOf('lamp-1'), shop.priceOf('lamp-2')]).toEqual([50, 77]);
   });
 
+  it('is left out of a retry where the other run was planned before the rejected one', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis);
+    await shop.workspace.write('other.csv', catalogOf(new Map([...lampsWith({ 'lamp-1': 50 })].slice(1, 2))));
+    const { run: planned } = await shop.run('plan', 'other');
+    const { run, rejectsFile } = await shop.catalogSends({ 'lamp-1': -1 });
+    expect(await shop.run('approve', String(planned))).toMatchObject({ code: 0, applied: 1 });
+    const file = join(shop.workspace.dir, String(rejectsFile));
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('tbc', '77'));
+    expect(await shop.run('retry', String(run))).toMatchObject({ applied: 0, skipped: 1 });
+    expect(shop.priceOf('lamp-1')).toBe(50);
+  });
+
   it('is not what a killed retry has left in doubt: the next retry sends that, also after a run', async () => {
     await using redis = await openRedis();
     await using shop = await openTwoJobs(redis, 60);

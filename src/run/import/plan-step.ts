@@ -37,6 +37,7 @@ import { openAdoption } from './open-adoption.ts';
 import { productUpdates } from './product-updates.ts';
 import { pictureFinder, pictureFindingsOf, type StagedPictures, stagedPictures } from './publish-pictures.ts';
 import { comparedWithLast, readSnapshotThroughMapping, type SnapshotReading } from './snapshot-reading.ts';
+import { endedBefore } from './stage-step.ts';
 import { stagedCategories, stagedLists, withStoreLists } from './staged-lists.ts';
 import { storeContacts } from './store-contacts.ts';
 
@@ -159,11 +160,13 @@ async function isOvertaken(
   const of = await runs.get(guard.retryOf);
   const isAttempt = isAttemptOf(guard);
   for (const since of await runs.list({ kinds: EXECUTING_KINDS })) {
-    if (of !== undefined && since.sequence <= of.sequence) return false;
     if (since.id === run.id || !isSameTarget(since, run)) continue;
+    // A plan of another job that was made before may have been sent since.
+    const isOwn = since.job === run.job;
+    if (of !== undefined && (isOwn ? since.sequence <= of.sequence : endedBefore(since, of))) continue;
     const hasSent = since.totals?.applied !== 0;
     if (isAttempt(since) && (fields !== null || !hasSent)) continue;
-    if (since.job === run.job) return true;
+    if (isOwn) return true;
     if (fields !== null && !hasSent) continue;
     const plan = await readPlan(artifacts.run(since.id)).catch(() => undefined);
     if (plan === undefined) return true;

@@ -239,7 +239,8 @@ export async function othersWroteSince({ state }: Pick<RunContext, 'state'>, run
   return since.length > 0 && (await state.ledger(importTarget(run)).hasDoubts());
 }
 
-function endedBefore({ finishedAt, endSequence = 0 }: Run, last: Run) {
+/** Whether a run of another job can have written nothing since this one began. */
+export function endedBefore({ finishedAt, endSequence = 0 }: Run, last: Run) {
   return finishedAt !== null && endSequence < last.sequence;
 }
 
