@@ -35,7 +35,7 @@ import type { KeySet } from './key-set.ts';
 import { UpdatePass } from './patch-product.ts';
 import { type ListedDeletes, type PlannedDeletes, planDeletes, planRenameDeletes } from './plan-deletes.ts';
 import { type DraftOptions, PlanDraft } from './plan-draft.ts';
-import { LIKENESSES_FILE, removePlanFiles, writePlan } from './plan-file.ts';
+import { LIKENESSES_FILE, readShard, removePlanFiles, writePlan } from './plan-file.ts';
 import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
 import { cutIntoWaves } from './shard-writer.ts';
@@ -157,6 +157,7 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   const { waves = [] } = areChosen(origin) ? {} : (job.apply ?? {});
   const ends = waveEnds(waves, operationsIn(drafts));
   const upserts = waves.length === 0 ? drafts : await cutIntoWaves(folder, drafts, ends);
+  await noteMovedContacts(options, draft, upserts);
   for (const [key, kind] of predecessors?.staying ?? []) draft.tally.countStaying(key, kind);
   const renames = [
     ...puts.map((shard, index) => ({ ...shard, number: upserts.length + index + 1 })),
@@ -189,6 +190,31 @@ export async function planImport(options: PlanOptions): Promise<Plan> {
   if (job.mode === 'mirror') await folder.remove([LIKENESSES_FILE]);
   await writePlan(folder, plan);
   return plan;
+}
+
+/** Notes contacts that the source no longer has, while one is created that differs in its address alone: the store would have both. */
+async function noteMovedContacts(
+  { job, folder, ledger, origin }: PlanOptions,
+  { tally, seen }: PlanDraft,
+  upserts: readonly PlannedShard[],
+) {
+  const isWhole = origin.kind === 'source' && origin.sample === undefined;
+  if (tally.created.records === 0 || !isWhole || (await ledger.count(job.name)) <= tally.known) return;
+  const created = new Set<string>();
+  for (const shard of upserts)
+    for (const operation of await readShard(folder, shard))
+      if (operation.kind === 'upsert-contact') created.add(withoutEmail(operation.body));
+  for await (const gone of readMissingKeys(ledger, job.name, seen)) {
+    const bodies = await ledger.bodies(gone.map(({ key }) => key));
+    for (const [index, { key }] of gone.entries()) {
+      const rest = withoutEmail(bodies[index] ?? '{}');
+      if (/"(?:name|phone)":/.test(rest) && created.has(rest)) tally.countMoved(key);
+    }
+  }
+}
+
+function withoutEmail(body: string) {
+  return JSON.stringify({ ...JSON.parse(body), email: undefined });
 }
 
 /** Whether somebody has chosen the records: the others are not missing, and shares have no meaning. */

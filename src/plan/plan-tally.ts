@@ -260,6 +260,14 @@ export class PlanTally {
     this.#notice(`not deleted, because its row, under a new url, is ${kind}${advice}`, key);
   }
 
+  /** A known contact that the source no longer has, and that differs from a created one in its address alone. */
+  countMoved(key: string): void {
+    this.#notice(
+      'no longer in the source, and all but its e-mail address is that of a contact that is created: if the address has changed, change it in the store first, else it has both',
+      key,
+    );
+  }
+
   /** Records that are products under other keys; undefined if there are none. */
   get renamed(): Plan['renamed'] {
     return this.#renamed.records + this.#renamed.waiting === 0 ? undefined : this.#renamed;

@@ -270,6 +270,38 @@ describe('contacts by e-mail address, with the embedded state', () => {
     },
   );
 
+  it.each([
+    ['by list', BY_LIST],
+    ['by upsert', BY_UPSERT],
+  ])(
+    'notes a contact that is created beside one that differs in its address alone, %s',
+    async (_, properties) => {
+      await using shop = await scene();
+      await shop.probe(properties);
+      const save = (...rows: string[]) =>
+        shop.folder.write('crm.csv', ['E-mail,Phone', ...rows, ''].join('\n'));
+      const planned = async () =>
+        (await shop.folder.storeferry('plan', 'crm')).stdout.replaceAll(/\s+/g, ' ');
+      const note = /1 record: no longer in the source, and all but its e-mail address .* \((\d+)\)/;
+      await save('ann@mail.example,+43 1', 'bob@mail.example,+43 2');
+      expect(await planned()).not.toMatch(note);
+      expect((await shop.folder.storeferry('run', 'crm')).code).toBe(0);
+      const ids = (await shop.store.list('/_sandbox/contacts')).map(({ id }) => id);
+      await save('ann@mail.example,+43 1', 'bob@new.example,+43 3');
+      expect(await planned()).not.toMatch(note);
+      await save('ann@mail.example,+43 1', 'bob@mail.example,+43 2', 'bob@new.example,+43 2');
+      expect(await planned()).not.toMatch(note);
+      await save('ann@mail.example,+43 1', 'bob@new.example,+43 2');
+      expect(note.exec(await planned())?.[1]).toBe(String(ids.at(-1)));
+      expect((await shop.folder.storeferry('run', 'crm', '--json')).json()).toMatchObject({
+        applied: 1,
+        unchanged: 1,
+        created: 1,
+      });
+      expect(await planned()).not.toMatch(note);
+    },
+  );
+
   it('says what to type where nothing is known of the store', async () => {
     await using shop = await scene();
     await shop.crm({ known: 10, added: 6 });
