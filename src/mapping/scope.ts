@@ -60,6 +60,8 @@ export interface Scope {
   readonly eachMember: boolean;
   /** The slots that families have in fields of variants whose option values are in columns, by name. */
   readonly spread: ReadonlyMap<string, number>;
+  /** Whether a text that is split keeps blank parts: what belongs together has the same place in two lists. */
+  readonly keepsPlaces?: boolean;
   /** Whether contacts are mapped: then blanks cannot be cleared. */
   readonly contacts: boolean;
   /** The text of a cell; undefined for a blank one. */

@@ -183,6 +183,8 @@ interface OpenValue {
   readonly isArray: boolean;
   readonly path: string;
   readonly isRecord: boolean;
+  /** Of the innermost object of a list that it is or is in, see `RecordsAsRows`. */
+  readonly place: number;
 }
 
 /**
@@ -219,7 +221,7 @@ function documentWalker(
     return path;
   };
   const begin = (isArray: boolean, line: number | undefined) => {
-    const inArray = open.at(-1)?.isArray === true;
+    const { isArray: inArray = false, place = 0 } = open.at(-1) ?? {};
     const path = takePath();
     if (open.length >= MAX_DEPTH) {
       throw tableError(
@@ -231,8 +233,14 @@ function documentWalker(
     if (rows.isOpen) {
       // The objects of an array: `images[].url`.
       const within = !isArray && inArray ? `${path}[]` : path;
-      if (!isArray && rows.isInner(within)) rows.beginInner();
-      open.push({ isArray, path: within, isRecord: false });
+      const isInner = !isArray && rows.isInner(within);
+      if (isInner) rows.beginInner();
+      open.push({
+        isArray,
+        path: within,
+        isRecord: false,
+        place: isInner ? 0 : within === path ? place : Math.max(place, rows.placeOf(within)),
+      });
       return;
     }
     if (!isArray) repeated.add(path, inArray);
@@ -240,7 +248,7 @@ function documentWalker(
     // The outermost object is a record only in JSON Lines; otherwise it contains the records.
     const isRecord = !isArray && path === records && (path !== '' || inArray || outermost);
     if (isRecord) rows.begin();
-    open.push({ isArray, path, isRecord });
+    open.push({ isArray, path, isRecord, place: 0 });
   };
   const end = (line: number | undefined) => {
     const ended = open.pop();
@@ -250,7 +258,7 @@ function documentWalker(
   const put = (value: string) => {
     const parent = open.at(-1);
     const path = takePath();
-    if (rows.isOpen) rows.put(path === '' ? 'value' : path, value);
+    if (rows.isOpen) rows.put(path === '' ? 'value' : path, value, parent?.place ?? 0);
     else if (parent === undefined ? outermost : parent.isArray && path === records)
       recordsBeforeNonObject ??= rows.count;
     else repeated.addLeaf(path, open.some(({ isArray }) => isArray) ? '' : value);

@@ -45,6 +45,9 @@ interface OpenElement {
   readonly isRecord: boolean;
   /** Whether it is a record or a row within one (inner: see `recordsAsRows`): what is in it are columns, and no content of its own. */
   readonly isRow: boolean;
+  /** Its place, and that of the elements around it, among those with the same path: see `RecordsAsRows`. */
+  readonly place: number;
+  readonly hasAttributes: boolean;
   /** Its own text, without that of the elements in it. */
   text: string;
   /** Its text, with the tags of the elements in it. Text is not escaped, as in cells of elements without others. */
@@ -99,11 +102,15 @@ async function* recordsOf(
       if (!rows.isOpen) repeated.add(path);
       if (begins) rows.begin();
       else if (isInner) rows.beginInner();
+      const isRow = begins || isInner;
+      const place = isRow || !rows.isOpen ? 0 : Math.max(within?.place ?? 0, rows.placeOf(path));
       open.push({
         path,
         within,
         isRecord: begins,
-        isRow: begins || isInner,
+        isRow,
+        place,
+        hasAttributes: Object.keys(attributes).length > 0,
         text: '',
         content: '',
         isMarkup: true,
@@ -116,7 +123,7 @@ async function* recordsOf(
         if (attribute !== 'xmlns' && !attribute.startsWith('xmlns:')) {
           tag += ` ${attribute}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`;
           const own = prefixes.nameOf(attribute);
-          if (rows.isOpen) rows.put(`${begins ? '' : path}@${own}`, value.trim());
+          if (rows.isOpen) rows.put(`${begins ? '' : path}@${own}`, value.trim(), place);
           else repeated.addLeaf(`${path}@${own}`, value.trim());
         }
       }
@@ -145,7 +152,7 @@ async function* recordsOf(
         if (!element.hasChildren) repeated.addLeaf(element.path, element.text.trim());
         return;
       }
-      const { content, within, hasText, inner, isMarkup } = element;
+      const { content, within, hasText, inner, isMarkup, place } = element;
       const value = isMarkup ? content : element.text;
       refuseBeyondLimit(element, value);
       if (within !== undefined) {
@@ -156,11 +163,14 @@ async function* recordsOf(
         }
       }
       if (element.isRecord) {
-        if (hasText) rows.put('text', value.trim());
+        if (hasText) rows.put('text', value.trim(), 0);
         rows.end();
       } else {
         const isText = hasText || (isMarkup && inner === 'paragraphs' && content.length <= cellBytes);
-        if (isText || !element.hasChildren) rows.put(element.path, value.trim());
+        // Values that are no part of an object have no places: blank ones leave nothing.
+        const isObject = element.hasAttributes || element.hasChildren;
+        if (isText || !element.hasChildren)
+          rows.put(element.path, value.trim(), isObject ? place : (within?.place ?? 0));
         if (element.isRow) rows.endInner();
       }
     },

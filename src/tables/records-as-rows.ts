@@ -8,8 +8,26 @@ import {
   tableLimitError,
 } from './table-file.ts';
 
-/** Several values of one column of a record share a cell, one per line. */
-const BETWEEN_VALUES = '\n';
+/** A row that is collected. */
+function newRow() {
+  return {
+    cells: [] as string[],
+    /** The lines of each cell: several values of one column share a cell, one per line. */
+    lines: [] as number[],
+    /** How many values and objects each path has had. */
+    counts: new Map<string, number>(),
+  };
+}
+
+/** A value that shares its cell has one line. */
+function inOneLine(value: string) {
+  return value.includes('\n')
+    ? value
+        .split('\n')
+        .map((part) => part.trim())
+        .join(' ')
+    : value;
+}
 
 /** An outermost object with more characters is a container of records: what precedes the records is shorter. */
 const LARGE_CHARACTERS = 1 << 20;
@@ -23,10 +41,10 @@ export function recordsAsRows(file: LimitedTable) {
   const { within } = recordsIn(file.choice);
   const header: string[] = [];
   const columns = new Map<string, number>();
-  let cells: string[] | undefined;
+  let own: ReturnType<typeof newRow> | undefined;
   /** The rows within the open record, and the one that is open. */
-  let inner: string[][] = [];
-  let open: string[] | undefined;
+  let inner: (readonly string[])[] = [];
+  let open: typeof own;
   let hasInner = false;
   let characters = 0;
   /** Characters of the record itself, which each row within it repeats. */
@@ -44,29 +62,39 @@ export function recordsAsRows(file: LimitedTable) {
       return characters > LARGE_CHARACTERS;
     },
     get isOpen() {
-      return cells !== undefined;
+      return own !== undefined;
     },
     begin() {
-      cells = [];
+      own = newRow();
       inner = [];
       characters = 0;
       repeated = 0;
     },
     /** Whether the objects at a path within the records are rows. */
     isInner: (path: string): boolean =>
-      within !== undefined && cells !== undefined && path.replaceAll('[]', '') === within,
+      within !== undefined && own !== undefined && path.replaceAll('[]', '') === within,
     /** Begins a row within the open record. */
     beginInner() {
-      open = [];
-      inner.push(open);
+      open = newRow();
+      inner.push(open.cells);
       hasInner = true;
     },
     endInner() {
       open = undefined;
     },
-    /** Adds a value of the open record at its path, such as `images[].url` or `link@href`; blank values leave nothing. */
-    put(path: string, value: string) {
-      const into = open ?? cells;
+    /** How many values or objects at a path the open row has had before this one. */
+    placeOf(path: string): number {
+      const counts = (open ?? own)?.counts;
+      const place = counts?.get(path) ?? 0;
+      counts?.set(path, place + 1);
+      return place;
+    },
+    /**
+     * Adds a value of the open record at its path, such as `images[].url` or `link@href`. `place`: of the object that has it, in its
+     * list. Values of one object stand in the same line of their cells; blank ones leave it blank, if one follows.
+     */
+    put(path: string, value: string, place: number) {
+      const into = open ?? own;
       if (into === undefined) return;
       const line = count + 1;
       let column = columns.get(path);
@@ -77,27 +105,35 @@ export function recordsAsRows(file: LimitedTable) {
         header.push(path);
       }
       if (value === '') return;
-      const before = into[column] ?? '';
-      const text = before === '' ? value : `${before}${BETWEEN_VALUES}${value}`;
-      into[column] = text;
-      characters += value.length;
-      if (open === undefined) repeated += value.length;
-      if (text.length > limits.cellBytes) throw tableLimitError(file, 'cellBytes', { line, column: path });
+      const { cells, lines } = into;
+      const known = lines[column] ?? 0;
+      const at = Math.max(place, known);
+      lines[column] = at + 1;
+      const before = cells[column] ?? '';
+      const breaks = at - Math.max(known - 1, 0);
+      characters += value.length + breaks;
+      if (open === undefined) repeated += value.length + breaks;
+      if (before.length + breaks + value.length > limits.cellBytes)
+        throw tableLimitError(file, 'cellBytes', { line, column: path });
       refuseRowBytes(file, characters, line);
+      cells[column] =
+        at === 0
+          ? value
+          : (known === 1 ? inOneLine(before) : before) + '\n'.repeat(breaks) + inOneLine(value);
     },
     /** Ends the open record; its number is its line if the file has one record per line. */
     end(line = count + 1) {
-      const own = cells ?? [];
-      cells = undefined;
+      const cells = own?.cells ?? [];
+      own = undefined;
       open = undefined;
       count += 1;
       // The values of the record are repeated on each of its rows.
       refuseRowBytes(file, repeated * inner.length, line);
       for (const row of inner.length === 0 ? [[]] : inner) {
-        const width = Math.max(own.length, row.length);
+        const width = Math.max(cells.length, row.length);
         rows.push({
           line,
-          cells: Array.from({ length: width }, (_, index) => row[index] ?? own[index] ?? ''),
+          cells: Array.from({ length: width }, (_, index) => row[index] ?? cells[index] ?? ''),
         });
       }
     },
@@ -114,7 +150,7 @@ export function recordsAsRows(file: LimitedTable) {
     clear() {
       header.length = 0;
       columns.clear();
-      cells = undefined;
+      own = undefined;
       rows.length = 0;
       count = 0;
     },

@@ -252,6 +252,8 @@ variants: { pricing: { price: price } }
   it.each([
     ['there are more values than names', 'Size', 'S, Red', 'option-lists-differ'],
     ['there are fewer values than names', 'Size, Color', 'S', 'option-lists-differ'],
+    ['there are fewer values than places', 'Size, , Color', 'S, Red', 'option-lists-differ'],
+    ['a value has no name', 'Size, , Color', 'S, Slim, Red', 'option-name-missing'],
     ['a name comes twice', 'Size, Size', 'S, M', 'option-repeated'],
   ])('are refused where %s', async (_, names, values, code) => {
     const { mapped } = await lists([
@@ -259,6 +261,24 @@ variants: { pricing: { price: price } }
       ['k', '2', names, values],
     ]);
     expect(mapped).toMatchObject([{ kind: 'rejected', reason: { code, line: 3, field: 'options' } }]);
+  });
+
+  it.each([
+    ['Fit, Size, Color', ', S, Red'],
+    ['Size, Fit, Color, ', 'S, , Red'],
+    ['Size, , Color', 'S, , Red, '],
+  ])('are matched by their places: %s are %s', async (names, values) => {
+    const [commas, lines] = await Promise.all([
+      lists([['k', '1', names, values]]),
+      listing('[names, { split: "\\n" }]', '[values, { split: "\\n" }]', [
+        ['k', '1', names.replaceAll(', ', '\n'), values.replaceAll(', ', '\n')],
+      ]),
+    ]);
+    for (const { mapped } of [commas, lines])
+      expect(products(mapped)[0]?.options.map((option) => [option.name, option.values])).toEqual([
+        ['Size', ['S']],
+        ['Color', ['Red']],
+      ]);
   });
 
   it('need a list of values', () => {

@@ -47,7 +47,7 @@ describe('JSON', () => {
   ];
   const cells = [
     ['007', '12.5', '', 'true', '1.5', '', '', ''],
-    ['B', '9', '', '', '', 'a\nb', 'https://x/1\nhttps://x/2', 'two'],
+    ['B', '9', '', '', '', 'a\nb', 'https://x/1\nhttps://x/2', '\ntwo'],
   ];
 
   it('gives the objects of the outermost array, a column for each path', async () => {
@@ -92,6 +92,19 @@ describe('JSON', () => {
       ['a.jsonl', record],
     ] as const)
       expect((await readStaged(file, text)).cells).toEqual([[cell, '1']]);
+  });
+
+  it('keeps the places of values that belong together, from the beginning of each row', async () => {
+    const options = [{ name: 'Fit' }, { name: null, value: 'a' }, { name: 'Size', value: 'M\n S' }, {}];
+    const variant = { options, tags: ['x\ny'] };
+    const read = await readStaged(
+      'a.json',
+      JSON.stringify([{ options, tags: ['', 'a', null, 'b'], variants: [variant, variant] }]),
+      { records: '[] > variants' },
+    );
+    const own = ['Fit\n\nSize', '\na\nM S', 'a\nb'];
+    const row = [...own, 'Fit\n\nSize', '\na\nM S', 'x\ny'];
+    expect(read.cells).toEqual([row, row]);
   });
 
   it('gives a line of JSON Lines as a record', async () => {
@@ -438,6 +451,28 @@ describe('text beside elements', () => {
     for (const name of ['d', 'f', 'g', 'j']) expect(cells).not.toHaveProperty(name);
     const long = `<item><id>1</id><d>${'<b>y</b>'.repeat(200)}</d></item>`;
     expect(await cellsOf(long, undefined, { cellBytes: 1000 })).not.toHaveProperty('d');
+  });
+
+  it('keeps the places of values that belong together', async () => {
+    const pairs = [
+      ['Barva', ''],
+      ['Velikost', 'M\n (38-40)'],
+      ['', 'x'],
+    ];
+    const xml = pairs.map(
+      ([name, value]) => `<P><N>${name}</N>${value === '' ? '<V/>' : `<V>${value}</V>`}</P>`,
+    );
+    const attributes = pairs.map(([name, value]) => `<A n="${name}">${value}</A>`);
+    expect(
+      await cellsOf(`<item>${xml.join('')}${attributes.join('')}<T>one\ntwo</T><I>1</I><I/><I>2</I></item>`),
+    ).toMatchObject({
+      'P.N': 'Barva\nVelikost',
+      'P.V': '\nM (38-40)\nx',
+      'A@n': 'Barva\nVelikost',
+      A: '\nM (38-40)\nx',
+      T: 'one\ntwo',
+      I: '1\n2',
+    });
   });
 
   it('is a value without elements that are data, also where markup is among them', async () => {

@@ -94,8 +94,15 @@ function listReader(
     scope.problems.add(path, 'a list of names goes with a list of values, and not with listed');
     return noOptions;
   }
-  const readNames = compileAs(scope, [...path, 'names'], names, 'text[]').read;
-  const readValues = compileAs(scope, [...path, 'values'], values, 'text[]').read;
+  const inPlaces = {
+    ...scope,
+    keepsPlaces: true,
+    // Blank lines at the beginning count.
+    clean: (cell: string | undefined) =>
+      cell?.startsWith('\n') && scope.clean(cell) ? cell.trimEnd() : scope.clean(cell),
+  };
+  const readNames = compileAs(inPlaces, [...path, 'names'], names, 'text[]').read;
+  const readValues = compileAs(inPlaces, [...path, 'values'], values, 'text[]').read;
   return (_rows, variants) => {
     const chosen = variants.map((row) => {
       const own = listOf(readNames(row, 0));
@@ -104,10 +111,18 @@ function listReader(
         const message = `the variant has ${own.length} names of options and ${items.length} values: expected as many values as names`;
         return refuse('option-lists-differ', message, row.line);
       }
-      if (new Set(own).size < own.length) {
+      const pairs = own.map((name, index) => [name, items[index] ?? ''] as const);
+      if (pairs.some(([name, value]) => name === '' && value !== ''))
+        return refuse(
+          'option-name-missing',
+          'the variant has a value for an option without a name',
+          row.line,
+        );
+      const chosen = pairs.filter(([, value]) => value !== '');
+      if (new Set(chosen.map(([name]) => name)).size < chosen.length) {
         return refuse('option-repeated', 'the variant has two values for one option', row.line);
       }
-      return new Map(own.map((name, index) => [name, items[index]]));
+      return new Map(chosen);
     });
     return tableOf(chosen, variants);
   };

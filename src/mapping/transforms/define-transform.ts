@@ -69,6 +69,8 @@ export interface TransformContext {
   readonly refuseDamaged: (header: string, cell: string, named: string | undefined) => void;
   /** Undefined where those of the workspace are not known: then their texts stay as they are. */
   readonly custom: CustomTransforms | undefined;
+  /** Whether blank parts of a text that is split are kept, as empty ones. */
+  readonly keepsPlaces: boolean;
   /** The most characters of a pattern. */
   readonly patternLength: number;
 }

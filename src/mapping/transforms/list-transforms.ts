@@ -12,13 +12,14 @@ interface SplitOptions {
   readonly escapedBy?: string | undefined;
   /** The character around parts that contain separators; doubled within them it is an ordinary character. */
   readonly quotedBy?: string | undefined;
+  readonly keepsPlaces?: boolean;
 }
 
-/** Splits a text at separators; parts are trimmed, blank ones dropped. */
+/** Splits a text at separators; parts are trimmed, blank ones dropped (`keepsPlaces`: those at the end). */
 export function splitText(
   text: string,
   separators: readonly string[],
-  { escapedBy, quotedBy }: SplitOptions = {},
+  { escapedBy, quotedBy, keepsPlaces }: SplitOptions = {},
 ): readonly string[] {
   const special = [escapedBy, quotedBy, ...separators].some((one) => one !== undefined && text.includes(one));
   if (!special) return text.trim() === '' ? [] : [text.trim()];
@@ -48,7 +49,9 @@ export function splitText(
     }
   }
   parts.push(part.trim());
-  return parts.filter((one) => one !== '');
+  return keepsPlaces === true
+    ? parts.slice(0, parts.findLastIndex((one) => one !== '') + 1)
+    : parts.filter((one) => one !== '');
 }
 
 /** The transforms that make lists and read them. */
@@ -69,12 +72,12 @@ export const listTransforms: readonly TransformDefinition[] = [
           'With `split`: stands around parts that hold the separator, as in `"a, b",c`.',
         ),
       },
-      compile: ({ split: written, escape: escapedBy, quote: quotedBy }, { argument }) => {
+      compile: ({ split: written, escape: escapedBy, quote: quotedBy }, { argument, keepsPlaces }) => {
         const separators = (typeof written === 'string' ? [written] : written).map((separator) =>
           argument(['split'], separator),
         );
         return textStep((text) => {
-          const parts = splitText(text, separators, { escapedBy, quotedBy });
+          const parts = splitText(text, separators, { escapedBy, quotedBy, keepsPlaces });
           return parts.length === 0 ? undefined : parts;
         }, 'text[]');
       },

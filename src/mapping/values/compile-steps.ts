@@ -91,6 +91,7 @@ export function contextOf(scope: Scope, at: Path): TransformContext {
     checkFormat: compileFormatCheck(scope, at),
     refuseDamaged: (header, cell, named) => refuseDamaged(scope, header, cell, named),
     custom: scope.custom,
+    keepsPlaces: scope.keepsPlaces === true,
     patternLength: scope.limits.patternLength,
   };
 }
@@ -320,7 +321,8 @@ function applyStep(step: Step, value: Present, row: SourceRow, n: number) {
   if (!isList(value) || step.takes === 'text[]') return step.run(row, n, value);
   const items: Item[] = [];
   for (const item of value) {
-    const result = step.run(row, n, item);
+    // A blank part keeps its place.
+    const result = item === '' ? item : step.run(row, n, item);
     if (result === undefined) continue;
     if (isList(result)) items.push(...result);
     else items.push(result);
