@@ -147,8 +147,8 @@ export interface Crosswalk {
   readonly find: (value: string) => number | undefined;
   /** Set where the contacts are those of the store itself: NaN means several of them. */
   readonly isOfStore?: true;
-  /** The key of a contact that is created; without it a contact that is not found is rejected. */
-  readonly keyOfNew?: ((value: string) => string) | undefined;
+  /** The key of a contact that is created, or left out; without it a contact that is not found is rejected. */
+  readonly keyOfNew?: (value: string) => string | undefined;
   /** Why contacts that are not found are not created, though the job asks for it. */
   readonly whyNotNew?: string | undefined;
 }

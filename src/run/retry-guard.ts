@@ -76,6 +76,13 @@ type Verdict =
   | { readonly kind: 'passed' }
   | { readonly kind: 'rejected' | 'skipped'; readonly key: string | null; readonly reason: Reason };
 
+interface RetryFacts {
+  readonly isUpdate: boolean;
+  readonly isLatest: boolean;
+  /** The key that a contact had before it had the key of its id. */
+  readonly keyWhenNew: ((key: string) => string | undefined) | undefined;
+}
+
 /**
  * Accepts the records that the retry may send: records with a rejected key, and records without a readable key before
  * that are not acknowledged for another record. Records of which another run has written or confirmed a version since are skipped, whatever
@@ -88,9 +95,10 @@ export async function* guardRetry(
   guard: RetryGuard,
   ledger: Pick<Ledger, 'marks' | 'writtenSince'>,
   doubtsOf: (keys: readonly string[]) => Promise<OwnDoubts>,
-  { isUpdate, isLatest }: { readonly isUpdate: boolean; readonly isLatest: boolean },
+  { isUpdate, isLatest, keyWhenNew }: RetryFacts,
 ): AsyncGenerator<readonly Item[]> {
   const known = new Map(guard.keys);
+  const positionOf = (key: string) => known.get(key) ?? known.get(keyWhenNew?.(key) ?? '');
   const keyless = placesByLine(guard.keyless.map(([file, line]) => ({ file, line })));
   const refused = placesByLine(guard.refused);
   let familiar = false;
@@ -103,7 +111,7 @@ export async function* guardRetry(
     since: 'written' | 'in-doubt' | undefined,
   ): Verdict => {
     const { spans } = item;
-    const before = known.get(key);
+    const before = positionOf(key);
     if (before === undefined) {
       // An update is known by its rows: whatever was corrected in them, it changes a product that is there.
       const hadNoKey = isUpdate
@@ -127,7 +135,7 @@ export async function* guardRetry(
   };
 
   const writtenKeys = async (keys: readonly string[]): Promise<ReadonlySet<string>> => {
-    const byPosition = Map.groupBy(keys, (key) => known.get(key) ?? guard.endPosition);
+    const byPosition = Map.groupBy(keys, (key) => positionOf(key) ?? guard.endPosition);
     const found = await Promise.all([...byPosition].map(([since, some]) => ledger.writtenSince(since, some)));
     return new Set(found.flatMap((some) => [...some]));
   };
@@ -143,7 +151,8 @@ export async function* guardRetry(
     };
     yield batch.map((item) => {
       if (item.kind === 'skipped' || item.key === null) {
-        familiar ||= item.key === null ? within(keyless, item.spans) !== undefined : known.has(item.key);
+        familiar ||=
+          item.key === null ? within(keyless, item.spans) !== undefined : positionOf(item.key) !== undefined;
         return item;
       }
       const isAcknowledged = marks.next().value !== undefined;

@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newContactKey } from '../../src/model/operation.ts';
 import type { ProbedProperties } from '../../src/model/probed-properties.ts';
 import type { SandboxOptions } from '../../src/sandbox/start-sandbox.ts';
 import { serveDashboard } from '../dashboard/server/running-dashboard.ts';
@@ -219,6 +220,55 @@ describe('contacts by e-mail address, with the embedded state', () => {
     const emails = await emailsOf(shop.store);
     expect([emails.length, emails.at(-1)]).toEqual([321, `${composed}@mail.example`]);
   });
+
+  it.each([
+    ['by list', BY_LIST],
+    ['by upsert', BY_UPSERT],
+  ])(
+    'knows a contact that the store has by now under the key that it had as a new one, %s',
+    async (_, found) => {
+      await using shop = await scene();
+      await shop.probe(found);
+      await shop.folder.write(
+        'mappings/crm.yaml',
+        FILES['mappings/crm.yaml']
+          .replace('Phone }', 'Phone, optIn: "Opt in" }')
+          .replace('phone: phone', 'phone: phone, subscribed: optIn'),
+      );
+      const crm = (...rows: readonly string[]) =>
+        shop.folder.write('crm.csv', ['E-mail,Phone,Opt in', ...rows, ''].join('\n'));
+      const json = async (...args: readonly string[]) =>
+        (await shop.folder.storeferry(...args, '--json')).json();
+
+      await crm('a@mail.example,1,maybe', 'b@mail.example,2,maybe', 'c@mail.example,4,maybe');
+      const first = await json('run', 'crm');
+      expect(first).toMatchObject({ rejected: 3 });
+      await shop.folder.write(
+        'jobs/crm.yaml',
+        `${JOB}mode: upsert\nleaveOut: [${newContactKey('a@mail.example')}]\n`,
+      );
+      // A store that lists no contacts knows them by what another job has sent.
+      await shop.folder.write('jobs/other.yaml', `${JOB.replace('crm.csv', 'other.csv')}mode: upsert\n`);
+      const [sent, signedUp] = found === BY_LIST ? ['c', ['a', 'b']] : ['a@mail.example,7,\nc', []];
+      for (const name of signedUp)
+        await shop.store.send('POST', '/api/site/contacts', { email: `${name}@mail.example` });
+      await shop.folder.write('other.csv', `E-mail,Phone,Opt in\n${sent}@mail.example,7,\n`);
+      expect(await json('run', 'other')).toMatchObject({ status: 'done' });
+      const rejects = String(first['rejectsFile']);
+      const text = await readFile(join(shop.folder.dir, rejects), 'utf8');
+      await shop.folder.write(rejects, text.replaceAll('maybe', 'false'));
+      const retried = await json('retry', String(first['run']));
+      expect(retried).toMatchObject({ status: 'done', applied: 1, skipped: 2, rejected: 0 });
+
+      await crm('a@mail.example,3,yes', 'b@mail.example,2,false');
+      expect(await json('run', 'crm')).toMatchObject({
+        status: 'done',
+        unchanged: 1,
+        skipped: 1,
+        applied: 0,
+      });
+    },
+  );
 
   it('stops where more contacts would be created than the job allows', async () => {
     await using shop = await scene();

@@ -107,7 +107,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
               adoption?.guardOf(guard) ?? guard,
               ledger,
               (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)),
-              { isUpdate: job.mode === 'update', isLatest },
+              { isUpdate: job.mode === 'update', isLatest, keyWhenNew: source.contacts?.keyWhenNew },
             ),
         redact,
       ),

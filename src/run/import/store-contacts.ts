@@ -29,6 +29,8 @@ interface StoredDifference {
 export interface StoreContacts extends Crosswalk {
   /** The fields of a body that the contact with this id has otherwise; undefined where the contact was not read. Absent where none was. */
   readonly changesOf?: ((id: string, body: string) => readonly StoredDifference[] | undefined) | undefined;
+  /** In a retry: the key that a contact with this id had as long as the store did not have it. */
+  readonly keyWhenNew: (id: string) => string | undefined;
 }
 
 /** What decides how contacts are found. */
@@ -92,6 +94,8 @@ export async function storeContacts(
     await addRead(read, folder);
   }
   const doubted = creates ? await unconfirmedKeys(ledger, run.job) : NO_KEYS;
+  const leftOut = new Set(job.leaveOut);
+  const keysWhenNew = new Map<string, string>();
   return {
     match: 'email',
     file: job.crosswalk.path ?? '',
@@ -99,9 +103,17 @@ export async function storeContacts(
     find: (email) => {
       // Sent again under the same key: the store may have created it, and only its answer ends the doubt.
       if (doubted.size > 0 && doubted.has(newContactKey(email))) return undefined;
-      return read.find(email) ?? (lists ? undefined : findKnown(email));
+      // Left out before the store had it: it stays so.
+      if (leftOut.size > 0 && leftOut.has(newContactKey(email))) return undefined;
+      const id = read.find(email) ?? (lists ? undefined : findKnown(email));
+      if (run.kind === 'retry' && id !== undefined) keysWhenNew.set(String(id), newContactKey(email));
+      return id;
     },
-    keyOfNew: creates ? newContactKey : undefined,
+    keyOfNew: (email) => {
+      const key = newContactKey(email);
+      return creates || leftOut.has(key) ? key : undefined;
+    },
+    keyWhenNew: (id) => keysWhenNew.get(id),
     whyNotNew: creates || job.createsContacts !== true ? undefined : whyNotCreated(store, probe),
     changesOf: reads
       ? (id, body) => {

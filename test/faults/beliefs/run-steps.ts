@@ -64,6 +64,7 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
         : guardRetry(records, guard, ledger, (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)), {
             isUpdate: false,
             isLatest: false,
+            keyWhenNew: undefined,
           }),
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
     keyDigest: null,
