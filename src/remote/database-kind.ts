@@ -110,6 +110,14 @@ async function* csvOf(ask: () => Promise<QueryRows>, signal: AbortSignal): Async
   }
 }
 
+/** For a column of bytes, whose characters nobody knows. */
+export function bytesFailure(column: string, conversion: string): RemoteFailure {
+  return permanentFailure(
+    `the column ${column} has bytes`,
+    `Leave it out, or convert it to text in the query: ${conversion}.`,
+  );
+}
+
 /** How long a server may think about a statement that writes. */
 const STATEMENT_MS = 5 * 60_000;
 

@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
+import type { TypeCastField, TypeCastNext } from 'mysql2';
 import { rejectOnAbort } from '../model/clock.ts';
 import { sumOf } from '../model/json-object.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
-import { databaseKind } from './database-kind.ts';
+import { bytesFailure, databaseKind } from './database-kind.ts';
 import { type DatabaseSession, permanentFailure, type QueryRows, watchAnswerBytes } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
@@ -17,6 +18,22 @@ export const mysqlKind = databaseKind({
 
 /** The connection is paused while so many rows, or characters of them, wait for the reader. */
 const MAX_WAITING = { rows: 2_000, characters: 4_000_000 };
+
+/**
+ * A value as the server writes it: numbers keep their digits, times their form. Without a charset only ASCII is text. Throws
+ * RemoteFailure for other bytes.
+ */
+function readText(field: TypeCastField, next: TypeCastNext) {
+  const { type, name } = field;
+  if (!/BLOB|STRING|VARCHAR|ENUM|SET|BIT|GEOMETRY|VECTOR/.test(type)) return field.string('utf8');
+  // The library gives a Buffer where there is no charset.
+  const value = /BIT|GEOMETRY|VECTOR/.test(type) ? field.buffer() : next();
+  if (!Buffer.isBuffer(value)) return value;
+  if (type === 'BIT') return String(BigInt(`0x${value.toString('hex')}`));
+  const text = value.toString('latin1');
+  if (/^[\t\n\r -~]*$/.test(text)) return text;
+  throw bytesFailure(name, `CONVERT(${name} USING utf8mb4)`);
+}
 
 /** A connection that ends with the signal. */
 async function connectMysql({ url }: DatabaseAddress, signal: AbortSignal) {
@@ -39,8 +56,8 @@ async function connectMysql({ url }: DatabaseAddress, signal: AbortSignal) {
     connectTimeout: CONNECTION_TIMEOUTS.connectMs,
     charset: 'utf8mb4',
     rowsAsArray: true,
-    // Values as the server writes them: numbers keep their digits, times their form.
-    typeCast: (field) => field.string(),
+    jsonStrings: true,
+    typeCast: readText,
   });
   const failed = new AbortController();
   const fail = (error: unknown) => failed.abort(error);
@@ -145,7 +162,9 @@ export async function queryMysql(at: DatabaseAddress, signal: AbortSignal): Prom
           if (waiting.length > 0) {
             characters = 0;
             yield waiting.splice(0);
-          } else if (ended) return;
+          }
+          // A failure ends the query too, also one that came with rows.
+          failed.throwIfAborted();
           if (ended && waiting.length === 0) return;
           connection.resume();
         }

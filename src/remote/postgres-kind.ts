@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import { rejectOnAbort } from '../model/clock.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
-import { databaseKind } from './database-kind.ts';
+import { bytesFailure, databaseKind } from './database-kind.ts';
 import { connectionLost, type DatabaseSession, type QueryRows, watchAnswerBytes } from './remote-client.ts';
 import { CLOSE_MS, CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
@@ -20,6 +20,9 @@ const BYTES_PER_FETCH = 8 * 1024 * 1024;
 
 /** Values as the server writes them: numbers keep their digits, times their zone. */
 const AS_TEXT = { getTypeParser: () => (value: string | Buffer) => String(value) };
+
+/** The numbers of the types `bytea` and `bytea[]`. */
+const BYTES_TYPES = [17, 1001];
 
 /** How often the server checks that the client is connected: it ends the query of a killed process. */
 const PEER_CHECK = "SET client_connection_check_interval = '5s'";
@@ -111,7 +114,12 @@ async function queryPostgres(at: DatabaseAddress, signal: AbortSignal): Promise<
       }>((resolve, reject) => {
         const asked = count;
         cursor.read(asked, (error: Error | null | undefined, rows, result) => {
+          const bytes = result?.fields.find(
+            ({ dataTypeID }, at) => BYTES_TYPES.includes(dataTypeID) && rows.some((row) => row[at] !== null),
+          );
           if (error) reject(error);
+          else if (bytes !== undefined)
+            reject(bytesFailure(bytes.name, `convert_from(${bytes.name}, 'UTF8')`));
           else resolve({ rows, columns: result.fields.map(({ name }) => name), isLast: rows.length < asked });
         });
       });

@@ -37,7 +37,12 @@ describeWithDatabases('a hostile database', () => {
   let before: number | undefined;
   beforeAll(async () => {
     [postgres, mysql] = await Promise.all([startPostgres(), startMariaDb()]);
-    await mysql.run('SET GLOBAL max_allowed_packet = 1073741824', 'CREATE TABLE kept (id int)');
+    await mysql.run(
+      'SET GLOBAL max_allowed_packet = 1073741824',
+      'CREATE TABLE kept (id int)',
+      'CREATE TABLE bits (a bit(1), b bit(64))',
+      'INSERT INTO bits VALUES (0, 65), (1, 18446744073709551615)',
+    );
     await postgres.run(
       "CREATE DATABASE bytes ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
     );
@@ -59,7 +64,6 @@ describeWithDatabases('a hostile database', () => {
       'SELECT 19.90::numeric AS a, 9007199254740993::bigint AS b',
       'a,b\n19.90,9007199254740993\n',
     ],
-    ['bytes', "SELECT '\\x00ff'::bytea AS a", 'a\n\\x00ff\n'],
     ['delimiters, quotes and NULL', `SELECT E'a,"\\n' AS a, NULL AS b, '' AS c`, 'a,b,c\n"a,""\n",,\n'],
   ])('PostgreSQL: %s come as texts', async (_, query, expected) => {
     expect((await read('postgres', postgres, query))?.replaceAll('\r\n', '\n')).toBe(expected);
@@ -72,6 +76,9 @@ describeWithDatabases('a hostile database', () => {
       'a,b,c\n9999-12-31,19.90,9007199254740993\n',
     ],
     ['zeros and NULL', "SELECT 'a\\0b' AS a, NULL AS b", 'a,b\na\0b,\n'],
+    ['bits', 'SELECT * FROM bits ORDER BY a', 'a,b\n0,65\n1,18446744073709551615\n'],
+    ['bytes in ASCII', "SELECT CAST('SKU-1' AS BINARY) AS a, CAST('' AS BINARY) AS b", 'a,b\nSKU-1,\n'],
+    ['JSON', `SELECT JSON_OBJECT('a', 'ä') AS a`, 'a\n"{""a"": ""ä""}"\n'],
     ['other encodings', "SELECT CONVERT(_latin1 x'e9' USING latin1) AS a", 'a\n\u00e9\n'],
   ])('MariaDB: %s come as texts', async (_, query, expected) => {
     expect((await read('mysql', mysql, query))?.replaceAll('\r\n', '\n')).toBe(expected);
@@ -120,6 +127,30 @@ describeWithDatabases('a hostile database', () => {
     expect((await failureOf(read(kind, kind === 'postgres' ? postgres : mysql, query))).message).toMatch(
       message,
     );
+  });
+
+  it.each([
+    ['postgres', "SELECT 1, NULL::bytea AS n, '\\x00ff'::bytea AS des", /convert_from\(des, 'UTF8'\)/],
+    [
+      'mysql',
+      "SELECT 1, CAST(NULL AS BINARY) AS n, CAST('für' AS BINARY) AS des",
+      /CONVERT\(des USING utf8mb4\)/,
+    ],
+    ['mysql', 'SELECT POINT(1, 2) AS des', /CONVERT\(des USING utf8mb4\)/],
+  ] as const)('%s: bytes are refused with their column: %s', async (kind, query, hint) => {
+    const failure = await failureOf(read(kind, kind === 'postgres' ? postgres : mysql, query));
+    expect([failure.message, failure.hint]).toEqual([
+      'the column des has bytes',
+      expect.stringMatching(hint),
+    ]);
+  });
+
+  it.each([
+    ['fails', '(SELECT s.seq FROM seq_1_to_2 s WHERE s.seq < t.seq)', /more than 1 row/],
+    ['has bytes', "CAST('ä' AS BINARY)", /has bytes/],
+  ])('MariaDB: a query that %s after its first rows is no shorter table', async (_, value, message) => {
+    const query = `SELECT seq, REPEAT('x', 100), IF(seq < 300, 1, IF(seq < 310, SLEEP(0.02), ${value})) AS a FROM seq_1_to_400 t`;
+    expect((await failureOf(read('mysql', mysql, query))).message).toMatch(message);
   });
 
   it('PostgreSQL: a connection ends though the server neither answers nor closes it', async () => {
