@@ -118,7 +118,8 @@ export function refusePrivateHost(hostname: string, allowPrivate: boolean, named
   throw privateAddress(host, host);
 }
 
-function bareHost(hostname: string) {
+/** A host of an address, an IPv6 one without its brackets. */
+export function bareHost(hostname: string) {
   return hostname.replace(/^\[|\]$/g, '');
 }
 

@@ -4,6 +4,7 @@ import { rejectOnAbort } from '../model/clock.ts';
 import { sumOf } from '../model/json-object.ts';
 import type { DatabaseAddress } from '../model/remote-address.ts';
 import { bytesFailure, databaseKind } from './database-kind.ts';
+import { bareHost } from './guarded-lookup.ts';
 import { type DatabaseSession, permanentFailure, type QueryRows, watchAnswerBytes } from './remote-client.ts';
 import { CONNECTION_TIMEOUTS } from './remote-deadlines.ts';
 
@@ -40,15 +41,16 @@ async function connectMysql({ url }: DatabaseAddress, signal: AbortSignal) {
   const { createConnection } = await import('mysql2');
   signal.throwIfAborted();
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const host = bareHost(decodeURIComponent(hostname));
   const socket = connect({
-    host: decodeURIComponent(hostname),
+    host,
     port: port === '' ? 3306 : Number(port),
     keepAlive: true,
     noDelay: true,
   });
   const connection = createConnection({
     stream: () => socket,
-    host: decodeURIComponent(hostname),
+    host,
     user: decodeURIComponent(username),
     password: decodeURIComponent(password),
     database: decodeURIComponent(pathname.slice(1)),

@@ -46,22 +46,22 @@ async function startMysql(host: string): Promise<number> {
 
 afterEach(() => vi.restoreAllMocks());
 
-it.each([['JSON of MySQL, which has no charset', '127.0.0.1', '127.0.0.1']])(
-  '%s is read as UTF-8',
-  async (_, host, named) => {
-    const url = `mysql://shop@${named}:${await startMysql(host)}/shop`;
-    const query = 'SELECT a FROM items';
-    const at = {
-      kind: 'mysql',
-      location: url,
-      url,
-      query,
-      isQuery: true,
-      allowPrivateAddresses: true,
-    } as const;
-    const { columns, batches } = await queryMysql(at, new AbortController().signal);
-    const rows: (readonly (string | null)[])[] = [];
-    for await (const batch of batches) rows.push(...batch);
-    expect([columns, rows]).toEqual([['a'], [['{"size": "groß"}']]]);
-  },
-);
+it.each([
+  ['JSON of MySQL, which has no charset', '127.0.0.1', '127.0.0.1'],
+  ['from an IPv6 address', '::1', '[::1]'],
+])('%s is read as UTF-8', async (_, host, named) => {
+  const url = `mysql://shop@${named}:${await startMysql(host)}/shop`;
+  const query = 'SELECT a FROM items';
+  const at = {
+    kind: 'mysql',
+    location: url,
+    url,
+    query,
+    isQuery: true,
+    allowPrivateAddresses: true,
+  } as const;
+  const { columns, batches } = await queryMysql(at, new AbortController().signal);
+  const rows: (readonly (string | null)[])[] = [];
+  for await (const batch of batches) rows.push(...batch);
+  expect([columns, rows]).toEqual([['a'], [['{"size": "groß"}']]]);
+});
