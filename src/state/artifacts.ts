@@ -10,7 +10,8 @@ import { releaseBuffer } from '../remote/remote-client.ts';
 
 /** Marks a file that is still being written. */
 const TEMPORARY = /^\..*\.tmp$/;
-const FLAT_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/;
+/** A job of several stores is called `JOB@STORE`. */
+const FLAT_NAME = /^[A-Za-z0-9_-][A-Za-z0-9._@-]{0,199}$/;
 const CHUNK_BYTES = 256 * 1_024;
 
 /** A file with one short line that one process rewrites often. */
@@ -62,7 +63,7 @@ export function isName(name: string): boolean {
 export function checkedName(name: string): string {
   if (isName(name)) return name;
   throw new StateError(
-    `${JSON.stringify(name)} is not a name of a run or an artifact: it may contain only letters, digits, '.', '-' and '_'.`,
+    `${JSON.stringify(name)} is not a name of a run or an artifact: it may contain only letters, digits, '.', '-', '_' and '@'.`,
   );
 }
 

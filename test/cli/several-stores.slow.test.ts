@@ -5,6 +5,7 @@ import { API_KEY, setup } from '../sandbox/setup.ts';
 import { catalogWorkspace, manyProducts, shopifyCatalog } from '../support/catalog.ts';
 import { describeWithRedis, startRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
+import { startWebhook } from '../support/webhook.ts';
 import { makeWorkspace, type Workspace } from '../support/workspace.ts';
 
 const PRODUCTS = 400;
@@ -264,6 +265,36 @@ describe('a job with several stores', () => {
     // A job for a store that its file does not name is one of `promote` only.
     expect((await workspace.storeferry('run', 'nightly@production')).code).toBe(2);
   });
+});
+
+it('a job with several stores notifies, and compares before its runs, for each of them', async () => {
+  await using shop = await twoStores();
+  await using hook = await startWebhook();
+  const { workspace } = shop;
+  await workspace.write('catalog.csv', catalog(3));
+  await workspace.write(
+    'jobs/nightly.yaml',
+    'export: orders\nstore: staging\ndestination: { path: o.csv }\n',
+  );
+  await workspace.write(
+    'jobs/shops.yaml',
+    `import: products\nstores: [staging, production]\nsource: { path: catalog.csv }\nmapping: shop\ndrift: 100%\nnotify: { url: "${hook.url}", on: [done] }\n`,
+  );
+  for (const store of ['staging', 'production'])
+    expect((await workspace.storeferry('probe', store)).code).toBe(0);
+  for (const applied of [3, 0]) {
+    const ran = await workspace.storeferry('run', 'shops', '--json');
+    expect(ran, ran.stderr).toMatchObject({ code: 0 });
+    expect(ran.stderr).not.toContain('not notified');
+    expect(ran.json()).toMatchObject({ stores: [{ applied }, { applied }] });
+  }
+  const [staging, production] = ['shops@staging', 'shops@production'];
+  expect(hook.calls.map(({ body }) => /shops@\w+/.exec(String(body['text']))?.[0]).sort()).toEqual([
+    production,
+    production,
+    staging,
+    staging,
+  ]);
 });
 
 it('a plan from another store follows the jobs of its store, and names its command when it is discarded', async () => {
