@@ -1,4 +1,4 @@
-import { basename, dirname } from 'node:path';
+import { basename, dirname, normalize } from 'node:path';
 import {
   type ContactMappingSpec,
   lackingFields,
@@ -11,6 +11,7 @@ import {
   paramProblems,
 } from '../mapping/spec/mapping-spec.ts';
 import { isJsonObject, type Path, pathKey, valueAt } from '../model/json-object.ts';
+import { storeIdentity } from '../model/remote-address.ts';
 import { jobFileName } from '../model/run.ts';
 import { ConfigurationError, type ConfigurationProblem, formatPlace } from '../model/storeferry-error.ts';
 import { suggestNames } from '../text/printable.ts';
@@ -142,7 +143,8 @@ export function inspectFiles(
     const named = read.value ?? literalNames(yaml.content);
     const job = read.value?.kind === 'import' ? read.value : undefined;
     const misfits = job === undefined || spec === undefined ? [] : checkMappingUse(job, spec, quote);
-    const relations = [...checkNames(named, known, quote), ...misfits, ...(job ? checkInbox(job) : [])];
+    const shared = job === undefined ? checkDestination(name) : checkInbox(job);
+    const relations = [...checkNames(named, known, quote), ...misfits, ...shared];
     const problems = [...read.problems, ...relationsToProblems(relations, yaml, read)];
     return problems.length === 0 ? read : { ...read, value: undefined, problems };
   });
@@ -170,6 +172,29 @@ export function inspectFiles(
           ? `each file would reach only one of the stores that watch ${folder}; write in \`stores\` a folder for each: { store: NAME, source: { watch: ${folder}/NAME/*.csv } }`
           : `the job ${other} watches ${folder} too, and each file is for one job; give each a folder of its own, such as ${folder}/${name}/${basename(watch)}`;
     return [{ path: ['source', 'watch'], message }];
+  }
+
+  /** Where an export writes, and the store that it reads. */
+  const exportOf = once((name: string) => {
+    const yaml = files.job(name);
+    const job = yaml && readJob(name, yaml).value;
+    const read = job?.kind === 'export' ? store(job.store)?.value : undefined;
+    if (job?.kind !== 'export' || read === undefined) return undefined;
+    const { path = '', remote, table = '' } = job.destination;
+    const { location = normalize(path), endpoint } = remote ?? {};
+    return { store: storeIdentity(read), place: [location, endpoint, table.toLowerCase()].join('\n') };
+  });
+
+  /** No line of an export says which store it is of. */
+  function checkDestination(name: string): RelationProblem[] {
+    const own = exportOf(name);
+    const other = files.jobNames.find((one) => {
+      const found = exportOf(one);
+      return own !== undefined && found?.place === own.place && found.store !== own.store;
+    });
+    if (other === undefined) return [];
+    const message = `the job ${other} exports another store to the same place: the two would be mixed, or replace each other; name another file or table`;
+    return [{ path: DESTINATION_AT, message }];
   }
 
   function readJob(name: string, yaml: YamlFile): Interpretation<Job> {

@@ -121,6 +121,33 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     expect(check.jobs.map(({ name }) => name)).toEqual(['nightly']);
   });
 
+  it('refuses exports of two stores to one file or table', () => {
+    const job = (store: string, destination: string, what = 'orders') =>
+      `export: ${what}\nstore: ${store}\ndestination: { ${destination} }\n`;
+    const others = ['other', 'https://other.example', 'alias', `\${STORE_URL}`];
+    const entry = (at: number) =>
+      `${others[at]}: { baseUrl: "${others[at + 1]}", apiKey: "\${STORE_API_KEY}" }\n`;
+    const opened = workspace({
+      'stores.yaml': `${STORES}${entry(0)}${entry(2)}`,
+      'jobs/a.yaml': job('main', 'sqlite: w.db, table: orders'),
+      'jobs/b.yaml': job('other', 'sqlite: ./w.db, table: Orders'),
+      'jobs/c.yaml': job('main', 'path: lists.csv, mode: append', 'subscriber-lists'),
+      'jobs/d.yaml': job('other', 'path: lists.csv, mode: append', 'subscriber-lists'),
+      // The same store twice, and another table.
+      'jobs/e.yaml': job('alias', 'sqlite: w2.db, table: orders'),
+      'jobs/f.yaml': job('main', 'sqlite: w2.db, table: orders'),
+      'jobs/g.yaml': job('other', 'sqlite: w2.db, table: orders_other'),
+    });
+    const message = (other: string) =>
+      `the job ${other} exports another store to the same place: the two would be mixed, or replace each other; name another file or table`;
+    expect(lines(checkWorkspace(opened).problems)).toEqual([
+      `jobs/a.yaml:3:14 ${message('b')}`,
+      `jobs/b.yaml:3:14 ${message('a')}`,
+      `jobs/c.yaml:3:14 ${message('d')}`,
+      `jobs/d.yaml:3:14 ${message('c')}`,
+    ]);
+  });
+
   it('refuses two jobs, and two stores of a job, that watch one folder', () => {
     const watching = (store: string, watch: string) =>
       JOB.replace('store: main', store).replace('path: in.csv', `watch: ${watch}`);
