@@ -329,6 +329,7 @@ export function checkWorkspace(workspace: Workspace, shownPath: (file: string) =
       ...storesFound.values.flatMap((store) => plainHttp(workspace, store)),
       ...sameStores(workspace, storesFound.values),
       ...contestedFields(workspace),
+      ...contestedContacts(workspace),
       ...files.jobNames.flatMap((name) => {
         const yaml = files.job(name);
         return yaml === undefined
@@ -445,6 +446,25 @@ function contestedFields(workspace: Workspace): ConfigurationProblem[] {
         return [{ place: { file: jobFile(update.job) }, message }];
       }),
     ),
+  );
+}
+
+/** Contact fields that two jobs of a store send: a contact whom both know would change with each run. */
+function contestedContacts({ files, inspection }: Workspace): ConfigurationProblem[] {
+  const senders = files.jobNames.flatMap((name) => {
+    const job = inspection.job(name)?.value;
+    const store = job && inspection.store(job.store)?.value;
+    const spec = job?.kind === 'import' ? inspection.mapping(job.mapping)?.value?.spec : undefined;
+    if (store === undefined || spec?.import !== 'contacts') return [];
+    const { id: _, match: __, email: ___, ...fields } = spec.contact;
+    return [{ name, store: storeIdentity(store), fields: Object.keys(fields) }];
+  });
+  return senders.flatMap(({ name, store, fields }, index) =>
+    senders.slice(index + 1).flatMap((other) => {
+      const both = other.store === store ? fields.filter((field) => other.fields.includes(field)) : [];
+      const message = `it sends ${both.join(', ')}, and so does the job ${other.name} for the same store: of a contact whom both have each undoes what the other sent, consent too. Let one of them leave it out of its mapping`;
+      return both.length === 0 ? [] : [{ place: { file: jobFile(name) }, message }];
+    }),
   );
 }
 

@@ -121,6 +121,26 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     expect(check.jobs.map(({ name }) => name)).toEqual(['nightly']);
   });
 
+  it('warns of two jobs that send the same fields of contacts', () => {
+    const crm = JOB.replace('products', 'contacts').replace('goods', 'people').concat('crosswalk: store\n');
+    const opened = workspace({
+      'stores.yaml': `${STORES}other: { baseUrl: "https://other.example", apiKey: "\${STORE_API_KEY}" }\n`,
+      'mappings/news.yaml':
+        'import: contacts\ncolumns: { mail: E-mail, ok: OK }\ncontact: { email: mail, subscribed: ok }\n',
+      'jobs/a.yaml': crm,
+      'jobs/b.yaml': crm,
+      'jobs/c.yaml': crm.replace('main', 'other'),
+      'jobs/d.yaml': crm.replace('people', 'news'),
+    });
+    const { problems, warnings } = checkWorkspace(opened);
+    expect([lines(problems), lines(warnings)]).toEqual([
+      [],
+      [
+        'jobs/a.yaml it sends name, and so does the job b for the same store: of a contact whom both have each undoes what the other sent, consent too. Let one of them leave it out of its mapping',
+      ],
+    ]);
+  });
+
   it('refuses exports of two stores to one file or table', () => {
     const job = (store: string, destination: string, what = 'orders') =>
       `export: ${what}\nstore: ${store}\ndestination: { ${destination} }\n`;
