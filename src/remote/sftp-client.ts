@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Attributes, FileEntry, SFTPWrapper } from 'ssh2';
 import { rejectOnAbort } from '../model/clock.ts';
-import { filesAt, matchesPattern, refuseEndlessListing, splitPath } from './matches-pattern.ts';
+import { filesAt, type Listed, matchesPattern, refuseEndlessListing, splitPath } from './matches-pattern.ts';
 import {
   CHANGING_FILE_HINT,
   changedByOther,
@@ -37,13 +37,7 @@ export function sftpClient(at: SftpAddress): RemoteClient {
 
   const { folder, name } = splitPath(at.path);
   return {
-    find: (signal) =>
-      filesAt(at, async () => {
-        const entries = await use(signal, (calls) => calls.list(folder === '' ? '.' : folder));
-        return entries
-          .filter(({ filename, attrs }) => isFile(attrs) && matchesPattern(filename, name))
-          .map(({ filename, attrs }) => ({ path: folder + filename, writtenAt: attrs.mtime * 1000 }));
-      }),
+    find: (signal) => filesAt(at, () => use(signal, (calls) => listFiles(calls, folder, name))),
     get: ({ path }, { signal }) =>
       use(signal, async (calls) => {
         const attributes = await calls.stat(path);
@@ -84,8 +78,24 @@ export function sftpClient(at: SftpAddress): RemoteClient {
 const FILE_TYPE_BITS = 0o170000;
 const REGULAR_FILE = 0o100000;
 
+const SYMBOLIC_LINK = 0o120000;
+
 function isFile({ mode }: Attributes) {
   return (mode & FILE_TYPE_BITS) === REGULAR_FILE;
+}
+
+/** The files that a pattern matches, links to files included, as on this machine. */
+async function listFiles(calls: SftpCalls, folder: string, pattern: string) {
+  const files: Listed[] = [];
+  for (const { filename, attrs } of await calls.list(folder === '' ? '.' : folder)) {
+    if (!matchesPattern(filename, pattern)) continue;
+    const path = folder + filename;
+    // Some servers list no types.
+    const isFinal = ![0, SYMBOLIC_LINK].includes(attrs.mode & FILE_TYPE_BITS);
+    const found = isFinal ? attrs : await statOrAbsent(calls, path);
+    if (found !== undefined && isFile(found)) files.push({ path, writtenAt: found.mtime * 1000 });
+  }
+  return files;
 }
 
 /** Detects another writer. It cannot prove unchanged content, because SFTP times count seconds. */
@@ -321,9 +331,12 @@ function sftpCalls(sftp: SFTPWrapper, ended: AbortSignal) {
       try {
         await writePieces(handle, upload);
         await call<unknown>((done) => sftp.ext_openssh_fsync(handle, done)).catch(unlessUnsupported);
-      } finally {
+      } catch (error) {
         await close(handle).catch(() => undefined);
+        throw error;
       }
+      // Without fsync a full disk may show only here.
+      await close(handle);
     },
     /** Renames a file over another, atomically if the server supports that. */
     async replace(from: string, to: string): Promise<void> {

@@ -7,6 +7,7 @@ import { failureOf, fetchAll, put } from './trials.ts';
 const OK = 0;
 const END = 1;
 const PERMISSION_DENIED = 3;
+const FAILURE = 4;
 const FILE = { mode: 0o100644, uid: 0, gid: 0, atime: 1, mtime: 1 };
 
 /** What the server says of its one file, and what it sends of it. */
@@ -18,6 +19,10 @@ interface Lies {
   /** The bytes at an offset; null: the end. */
   readonly read?: (offset: number, length: number) => Buffer | null;
   readonly attributes?: (asked: number) => Partial<Attributes>;
+  /** The attributes of its folder have no types. */
+  readonly isUntyped?: boolean;
+  /** Where its quota shows: it closes no file. */
+  readonly isFull?: boolean;
 }
 
 /** An SFTP server that says what it likes. */
@@ -27,9 +32,12 @@ async function serveLies({
   size = 5,
   read = () => null,
   attributes = () => ({}),
+  isUntyped = false,
+  isFull = false,
 }: Lies) {
   const opened: string[] = [];
   const removed: string[] = [];
+  const renamed: string[] = [];
   let asked = 0;
   const serve = (sftp: SFTPWrapper) => {
     let isListed = false;
@@ -38,10 +46,14 @@ async function serveLies({
       if (isHidden) sftp.status(id, PERMISSION_DENIED);
       else sftp.handle(id, Buffer.from('folder'));
     });
-    sftp.on('CLOSE', (id) => sftp.status(id, OK));
+    sftp.on('CLOSE', (id, handle) => sftp.status(id, isFull && String(handle) === 'file' ? FAILURE : OK));
     sftp.on('READDIR', (id) => {
       const entries = names.map(
-        (filename): FileEntry => ({ filename, longname: '', attrs: { ...FILE, size } }),
+        (filename): FileEntry => ({
+          filename,
+          longname: '',
+          attrs: { ...FILE, size, ...(isUntyped && { mode: 0 }) },
+        }),
       );
       if (isListed) sftp.status(id, END);
       else sftp.name(id, entries);
@@ -56,7 +68,10 @@ async function serveLies({
       sftp.handle(id, Buffer.from('file'));
     });
     sftp.on('WRITE', (id) => sftp.status(id, OK));
-    sftp.on('RENAME', (id) => sftp.status(id, OK));
+    sftp.on('RENAME', (id, name) => {
+      renamed.push(name);
+      sftp.status(id, OK);
+    });
     sftp.on('EXTENDED', (id) => sftp.status(id, OK));
     sftp.on('REMOVE', (id, name) => {
       removed.push(name);
@@ -68,7 +83,7 @@ async function serveLies({
       else sftp.data(id, bytes);
     });
   };
-  return { opened, removed, ...(await serveSftp(serve)) };
+  return { opened, removed, renamed, ...(await serveSftp(serve)) };
 }
 
 /** As a file with this content answers. */
@@ -92,6 +107,22 @@ describe('an SFTP server that lies', () => {
     await put(server.client('a.csv'), 'x');
     expect(server.removed[0]).toBe('/in/.a.csv.storeferry-0123456789ab.tmp');
     expect(server.removed.filter((name) => !/^\/in\/[^/]+$/.test(name))).toEqual([]);
+  });
+
+  it('finds the files of a folder whose listing has no types', async () => {
+    await using server = await serveLies({
+      isUntyped: true,
+      names: ['a.csv', 'b.csv'],
+      attributes: (asked) => (asked === 1 ? { mode: 0o040755 } : {}),
+      read: contentOf('12345'),
+    });
+    expect(Object.keys(await fetchAll(server.client('*.csv')))).toEqual(['sftp://test/in/b.csv']);
+  });
+
+  it('replaces no file by one that it could not close', async () => {
+    await using server = await serveLies({ isFull: true });
+    expect((await failureOf(put(server.client('a.csv'), 'x'))).message).toContain('SFTP status 4');
+    expect(server.renamed).toEqual([]);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events';
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Server } from 'ssh2';
@@ -70,6 +70,19 @@ describeWithSshd('a file on an SSH server', () => {
     expect(content === large).toBe(true);
     there('empty.csv', '');
     expect(Object.values(await contentsOf(addressOf('empty.csv')))).toEqual(['']);
+  });
+
+  it('is found by a pattern also behind a link, at the time of its target', async () => {
+    there('dated-1.csv', CSV);
+    utimesSync(join(sshd.folder, 'dated-1.csv'), 2_000, 2_000);
+    there('feed-real.csv', CSV);
+    utimesSync(join(sshd.folder, 'feed-real.csv'), 3_000, 3_000);
+    symlinkSync('dated-1.csv', join(sshd.folder, 'feed-link.csv'));
+    symlinkSync('nowhere.csv', join(sshd.folder, 'feed-broken.csv'));
+    symlinkSync('.', join(sshd.folder, 'feed-folder.csv'));
+    const [link, real] = [sshd.address('feed-link.csv'), sshd.address('feed-real.csv')];
+    expect(await contentsOf(addressOf('feed-*.csv'))).toEqual({ [link]: CSV, [real]: CSV });
+    expect(await contentsOf(addressOf('feed-*.csv', { newest: true }))).toEqual({ [real]: CSV });
   });
 
   it('is read with an encrypted key and its passphrase', async () => {
