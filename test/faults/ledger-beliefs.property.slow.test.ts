@@ -32,6 +32,8 @@ const REACHED = [
   'kept against the source',
   'renamed anew',
   'renamed by id',
+  'retries of the latest run',
+  'retry beside a text',
 ];
 /** Of a hundred histories, so many more on Redis. */
 const ON_REDIS = 3;

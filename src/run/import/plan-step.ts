@@ -134,7 +134,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
 }
 
 /** What an update changes, as reports name it; null for a job that sends whole records. */
-function fieldsOfUpdate({ job, mapping: { spec } }: ImportRequest) {
+export function fieldsOfUpdate({ job, mapping: { spec } }: ImportRequest) {
   if (job.mode !== 'update' || spec.import !== 'products') return null;
   const fields = mappedFields(spec);
   const ofVariants = membersOf(fields, 'variants').map((member) => `variants.${member}`);
@@ -145,7 +145,7 @@ function fieldsOfUpdate({ job, mapping: { spec } }: ImportRequest) {
  * Whether the job has run since the run that this one retries, other than for the same retry, or another job may have sent what
  * it sends: of an update the same fields, of whole products any field that the job does not keep.
  */
-async function isOvertaken(
+export async function isOvertaken(
   { state: { runs }, artifacts }: RunContext,
   request: ImportRequest,
   run: Run,

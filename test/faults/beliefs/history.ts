@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { JOBS, type JobName, KEYS, type Source, VERSIONS } from './jobs.ts';
+import { JOBS, type JobName, KEYS, type Source, TEXTS, VERSIONS } from './jobs.ts';
 import { type Faults, NO_FAULTS } from './process.ts';
 import type { Settings } from './run-steps.ts';
 import { BY_HAND, type Fate, LIES, type StoreProfile } from './simulated-store.ts';
@@ -63,11 +63,13 @@ export interface History {
   /** The store writes urls in lower case. */
   readonly normalises: boolean;
   readonly profile: StoreProfile;
+  /** A third job sends texts, which the others keep. */
+  readonly hasTexts?: boolean;
   readonly steps: readonly Step[];
 }
 
 const key = fc.constantFrom(...KEYS);
-const job = fc.constantFrom(...JOBS);
+const job = fc.constantFrom(...JOBS, TEXTS);
 const version = fc.constantFrom(...VERSIONS, 0 as const, 1 as const);
 const source: fc.Arbitrary<Source> = fc.record({
   ...{ Shirt: version, hat: version, coat: version },
@@ -270,6 +272,42 @@ const renamed = fc
     ];
   });
 
+/**
+ * Rows that are rejected, and corrected after other jobs have sent their products or the texts of these, also as planned before; or texts
+ * that awaited their products.
+ */
+const retriedBeside = fc
+  .record({
+    before: settings,
+    others: settings,
+    wrong: fc.constantFrom('Shirt' as const, 'hat' as const, 'coat' as const),
+    texts: fc.option(settings, { nil: null }),
+    corrected: settings,
+    between: fc.array(
+      fc.record({
+        kind: fc.constant('run' as const),
+        job: fc.constantFrom(...JOBS, TEXTS, TEXTS),
+        settings,
+        faults: mostlyNone,
+      }),
+      { maxLength: 2 },
+    ),
+    isApproved: fc.boolean(),
+    faults: mostlyNone,
+  })
+  .map(({ before, others, wrong, texts, corrected, between, isApproved, faults }): readonly Step[] => {
+    const source = { ...before.source, [wrong]: 'wrong' as const };
+    const first = texts === null ? 'nightly' : TEXTS;
+    return [
+      { kind: 'run', job: 'nightly', settings: before, faults: NO_FAULTS },
+      { kind: 'plan', job: 'weekly', settings: others, faults: NO_FAULTS },
+      { kind: 'run', job: first, settings: texts ?? { ...before, source }, faults: NO_FAULTS },
+      ...(isApproved ? [{ kind: 'approve' as const, job: 'weekly' as const, faults: NO_FAULTS }] : []),
+      ...between,
+      { kind: 'retry', job: first, which: 0, settings: corrected, faults },
+    ];
+  });
+
 /** Without a probe, as the document says; or as one found it. */
 const profile: fc.Arbitrary<StoreProfile> = fc.oneof(
   {
@@ -291,21 +329,35 @@ const profile: fc.Arbitrary<StoreProfile> = fc.oneof(
 );
 
 /** Random histories; those without any step that only few have are as frequent as those with all. */
-export const histories: fc.Arbitrary<History> = fc.record({
-  normalises: fc.boolean(),
-  profile,
-  steps: fc
-    .tuple(
-      fc.array(step, { minLength: 1, maxLength: 10 }),
-      fc.oneof(
-        { weight: 6, arbitrary: fc.constant([]) },
-        { weight: 1, arbitrary: undoneTwice },
-        { weight: 1, arbitrary: overtaken },
-        { weight: 2, arbitrary: changedByHand },
-        { weight: 2, arbitrary: compared },
-        { weight: 2, arbitrary: renamed },
-      ),
-      fc.array(step, { maxLength: 2 }),
-    )
-    .map((parts) => parts.flat()),
-});
+export const histories: fc.Arbitrary<History> = fc
+  .record({
+    normalises: fc.boolean(),
+    profile,
+    hasTexts: fc.boolean(),
+    steps: fc
+      .tuple(
+        fc.array(step, { minLength: 1, maxLength: 10 }),
+        fc.oneof(
+          { weight: 6, arbitrary: fc.constant([]) },
+          { weight: 1, arbitrary: undoneTwice },
+          { weight: 1, arbitrary: overtaken },
+          { weight: 2, arbitrary: changedByHand },
+          { weight: 2, arbitrary: compared },
+          { weight: 2, arbitrary: renamed },
+          { weight: 3, arbitrary: retriedBeside },
+        ),
+        fc.array(step, { maxLength: 2 }),
+      )
+      .map((parts) => parts.flat()),
+  })
+  .map(({ hasTexts, steps, ...store }) => ({
+    ...store,
+    hasTexts,
+    steps: steps.map((step) => withTexts(step, hasTexts)),
+  }));
+
+function withTexts(step: Step, keepsTexts: boolean): Step {
+  if (!('job' in step)) return step;
+  const job = step.job === TEXTS && !keepsTexts ? 'weekly' : step.job;
+  return 'settings' in step ? { ...step, job, settings: { ...step.settings, keepsTexts } } : { ...step, job };
+}

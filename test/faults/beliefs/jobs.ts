@@ -10,8 +10,11 @@ import { NO_LIMITS, product, rejected } from '../../plan/plan-of.ts';
 const PRODUCTS = ['Shirt', 'hat', 'coat'] as const;
 /** `cap`: the new url of the hat. */
 export const KEYS = [...PRODUCTS, 'cap'] as const;
+/** Both send whole products. */
 export const JOBS = ['nightly', 'weekly'] as const;
-export type JobName = (typeof JOBS)[number];
+/** Changes the texts of known products, in histories whose other jobs keep these. */
+export const TEXTS = 'texts' as const;
+export type JobName = (typeof JOBS)[number] | typeof TEXTS;
 type ProductName = (typeof PRODUCTS)[number];
 
 /** What a source has of a key: a version, a row that the mapping rejects, or nothing. Versions 0 and 2 differ in the description only. */
@@ -29,20 +32,25 @@ export function corrected(source: Source): Source {
   return { ...source, Shirt: right('Shirt'), hat: right('hat'), coat: right('coat') };
 }
 
-/** The rows of a source, as its mapping reads them. */
-export function itemsOf(source: Source): Mapped[] {
+/** The rows of a source, as the mapping of its job reads them. */
+export function itemsOf(job: string, source: Source): Mapped[] {
   return PRODUCTS.flatMap((name, at): Mapped[] => {
     const version = source[name];
     const key = name === 'hat' && source.isRenamed === true ? 'cap' : name;
     if (version === null) return [];
     if (version === 'wrong') return [rejected(key, 'wrong-row', { line: at + 2 })];
-    return [recordOf(name, key, version, at)];
+    return [job === TEXTS ? textOf(key, version, at) : recordOf(name, key, version, at)];
   });
 }
 
 /** The records among them. */
-export function recordsOf(source: Source): MappedRecord[] {
-  return itemsOf(source).filter((item) => item.kind === 'record');
+export function recordsOf(job: string, source: Source): MappedRecord[] {
+  return itemsOf(job, source).filter((item) => item.kind === 'record');
+}
+
+function textOf(key: string, version: number, at: number): MappedRecord {
+  const spans = [{ file: 0, from: at + 2, to: at + 2 }];
+  return { kind: 'record', key, body: { description: `text ${version}`, variants: [] }, rows: 1, spans };
 }
 
 function recordOf(name: ProductName, key: string, version: number, at: number): MappedRecord {
@@ -65,6 +73,8 @@ export interface JobSettings {
   readonly hasGuard: boolean;
   /** Of fields that were changed in the store and in the source. */
   readonly conflicts?: 'hold' | 'source' | 'store' | undefined;
+  /** Whole products keep their descriptions. */
+  readonly keepsTexts?: boolean | undefined;
 }
 
 /** Version 1 has it; a guard holds it. */
@@ -76,13 +86,16 @@ export const STORE = {
   ...storeSchema.parse({ baseUrl: 'https://shop.example', apiKey: 'k', limits: { concurrency: 2 } }),
 };
 
-function jobOf(name: string, { hasGuard, conflicts }: JobSettings): ImportJob {
+function jobOf(name: string, { hasGuard, conflicts, keepsTexts }: JobSettings): ImportJob {
+  const isUpdate = name === TEXTS;
   return {
     kind: 'import',
     name,
     import: 'products',
     store: 'main',
-    mode: 'mirror',
+    mode: isUpdate ? 'update' : 'mirror',
+    ...(isUpdate && { match: 'url' as const }),
+    ...(!isUpdate && keepsTexts === true && { keep: ['description' as const] }),
     duplicates: 'reject',
     source: { path: 'source.csv', quotes: 'standard' },
     mapping: 'goods',
@@ -110,7 +123,18 @@ const MAPPING: ImportRequest['mapping'] = {
   keyDigest: 'keys',
 };
 
+const TEXT_MAPPING: ImportRequest['mapping'] = {
+  ...MAPPING,
+  spec: mappingSchema.parse({
+    import: 'products',
+    columns: { id: 'Id', text: 'Text' },
+    product: { url: 'id', description: 'text' },
+  }),
+};
+
 /** The job as a command reads it; with a guard it holds version 1. */
 export function requestOf(job: string, settings: JobSettings, resend = false): ImportRequest {
-  return { job: jobOf(job, settings), store: STORE, mapping: MAPPING, resend };
+  const senders = [{ job: TEXTS, updates: true, fields: ['description' as const], removes: [] }];
+  const mapping = job === TEXTS ? TEXT_MAPPING : MAPPING;
+  return { job: jobOf(job, settings), store: STORE, mapping, senders, resend };
 }

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 import type { History, Step } from './history.ts';
-import { corrected, JOBS } from './jobs.ts';
+import { corrected, JOBS, type JobName, TEXTS } from './jobs.ts';
 import { NO_FAULTS } from './process.ts';
 import { type Keeping, World } from './world.ts';
 
@@ -25,7 +25,7 @@ export interface Findings {
 /** Lives through a history, and looks after each step at what the ledger believes. */
 export async function live(
   keeping: Keeping,
-  { steps, ...store }: History,
+  { steps, hasTexts: keepsTexts = false, ...store }: History,
   note: (fault: string) => void,
 ): Promise<Findings> {
   const world = new World(keeping, store, note);
@@ -40,9 +40,14 @@ export async function live(
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `at the end: ${belief}`));
     world.store.refusedMoves.clear();
     // A delete whose id must be answered once more first comes a run later, and another job brings back what it still has.
-    for (const job of [...JOBS, ...JOBS, ...JOBS]) {
+    const jobs: readonly JobName[] = keepsTexts ? [...JOBS, TEXTS] : JOBS;
+    for (const job of [...jobs, ...jobs, ...jobs]) {
       const source = corrected(world.settingsOf(job).source);
-      await world.run(job, { source, hasGuard: false, resend: false, conflicts: 'source' }, NO_FAULTS);
+      await world.run(
+        job,
+        { source, hasGuard: false, resend: false, conflicts: 'source', keepsTexts },
+        NO_FAULTS,
+      );
       await world.releaseHeld(job);
     }
     falseBeliefs.push(...(await world.falseBeliefs()).map((belief) => `after the last runs: ${belief}`));

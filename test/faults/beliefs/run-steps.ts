@@ -8,6 +8,7 @@ import { REJECTS_FILE } from '../../../src/rejects/rejects-file.ts';
 import { refusedDeletes, runTotals, unsentDeletes } from '../../../src/report/run-facts.ts';
 import { discardPlan, planPosition } from '../../../src/run/import/continue-or-begin.ts';
 import { positionsOf } from '../../../src/run/import/finish-step.ts';
+import { fieldsOfUpdate, isOvertaken } from '../../../src/run/import/plan-step.ts';
 import { productUpdates } from '../../../src/run/import/product-updates.ts';
 import { changesUrls } from '../../../src/run/kept-probe.ts';
 import { ownDoubts } from '../../../src/run/own-doubts.ts';
@@ -26,7 +27,12 @@ export interface Settings extends JobSettings {
 }
 
 /** Plans as planStep does, without a snapshot. */
-export async function planRun(context: RunContext, settings: Settings, run: Run): Promise<Plan> {
+export async function planRun(
+  context: RunContext,
+  settings: Settings,
+  run: Run,
+  note: (what: string) => void,
+): Promise<Plan> {
   const { state, artifacts, signal } = context;
   const folder = artifacts.run(run.id);
   const request = requestOf(run.job, settings, run.resend);
@@ -37,7 +43,10 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
   const ledger = state.ledger(TARGET);
   const guard = isRetry ? await loadRetryGuard(folder) : undefined;
   const { job, store } = request;
+  const isLatest = guard !== undefined && !(await isOvertaken(context, request, run, guard));
+  if (isLatest) note('retries of the latest run');
   const method = (await changesUrls(artifacts, store)) ? 'put' : 'create';
+  const fields = fieldsOfUpdate(request);
   return await planImport({
     run: run.id,
     folder,
@@ -49,21 +58,21 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     plannedPosition: await planPosition(context, run),
     job,
     predecessorsIn: async ({ tally, seen, upserts }) =>
-      isRetry
+      isRetry || fields !== null
         ? null
         : await findRenamed({
             ...{ folder, ledger, job: job.name, method, isMirror: true, upserts, tally, seen, signal },
           }),
     async *openMapped() {
-      yield itemsOf(settings.source);
+      yield itemsOf(run.job, settings.source);
     },
-    undecided: isRetry ? undefined : await undecidedKeys(context, run, null),
+    undecided: isRetry ? undefined : await undecidedKeys(context, run, fields),
     admit: (records) =>
       guard === undefined
         ? records
         : guardRetry(records, guard, ledger, (keys) => ownDoubts(context, run, keys, isAttemptOf(guard)), {
-            isUpdate: false,
-            isLatest: false,
+            isUpdate: fields !== null,
+            isLatest,
             keyWhenNew: undefined,
           }),
     describeSource: () => ({ files: [], columnsNotUsed: [], dates: null }),
@@ -71,6 +80,12 @@ export async function planRun(context: RunContext, settings: Settings, run: Run)
     previous: { rows: null, keyDigest: null },
     onProgress: () => {},
   });
+}
+
+/** A row of a source. */
+interface RowPlace {
+  readonly file: number;
+  readonly line: number;
 }
 
 /** How a run ended. */
@@ -82,6 +97,8 @@ export interface Ended {
   readonly sent: readonly { readonly key: string; readonly body: string }[];
   /** What it has rejected or held. */
   readonly left: ReadonlySet<string>;
+  /** What it has rejected without a key. */
+  readonly keyless: readonly RowPlace[];
 }
 
 /** Ends a run as finishStep does; its rejects file has only what the next retry needs to know of its keys. */
@@ -95,13 +112,16 @@ export async function finishRun(
   const folder = context.artifacts.run(run.id);
   const tally = await runs.tally(run.id);
   const refused = new Set<string>();
+  const keyless: RowPlace[] = [];
   const held = new Set<string>();
   const sent: { readonly key: string; readonly body: string }[] = [];
   let renamedKeys = 0;
   if (plan !== null) {
     for await (const page of readRejections(folder)) {
-      for (const { key, reason } of page)
-        if (key !== null && reason.code !== KEY_NOT_REJECTED) refused.add(key);
+      for (const { key, reason, spans } of page) {
+        if (key === null) keyless.push(...spans.map(({ file, from: line }) => ({ file, line })));
+        else if (reason.code !== KEY_NOT_REJECTED) refused.add(key);
+      }
     }
     for await (const page of readHeld(folder, plan))
       for (const { operation } of page) held.add(operation.key);
@@ -120,13 +140,13 @@ export async function finishRun(
   const isComplete = failure === null && plan !== null && totals.unsent + unsentDeletes(plan, tally) === 0;
   const status = statusOf(isComplete, failure, totals.rejected + totals.held + refusedOnes > 0);
   const hasRows = run.undo === undefined && run.release === undefined && run.restore === undefined;
-  if (hasRows && refused.size > 0 && status !== 'interrupted') {
+  if (hasRows && refused.size + keyless.length > 0 && status !== 'interrupted') {
     const positions = await positionsOf(context, run, refused);
-    await folder.write(REJECTS_FILE, [Buffer.from(JSON.stringify(positions))]);
+    await folder.write(REJECTS_FILE, [Buffer.from(JSON.stringify({ keys: positions, keyless }))]);
   }
   const ended = await runs.update(run.id, { status, totals, finishedAt: 0 });
   if (isComplete) await discardPlan(context, ended);
-  return { plan, totals, isComplete, sent, left: new Set([...refused, ...held]) };
+  return { plan, totals, isComplete, sent, left: new Set([...refused, ...held]), keyless };
 }
 
 function statusOf(isComplete: boolean, failure: unknown, leavesSome: boolean): RunStatus {

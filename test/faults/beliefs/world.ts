@@ -28,7 +28,7 @@ import { saveSnapshot, snapshotOf } from '../../../src/source/snapshot.ts';
 import { IN_DOUBT, type LedgerMark, type Lock, type State } from '../../../src/state/state.ts';
 import { sampleRun, TARGET } from '../../state/samples.ts';
 import { HandEdits } from './hand-edits.ts';
-import { EMPTY_SOURCE, itemsOf, JOBS, type JobName, KEYS, recordsOf, requestOf } from './jobs.ts';
+import { EMPTY_SOURCE, itemsOf, JOBS, type JobName, KEYS, recordsOf, requestOf, TEXTS } from './jobs.ts';
 import { observes, PROBE_FILE, probeOf, readingStorefront } from './probed-store.ts';
 import { Died, type Faults, FaultyProcess, NO_FAULTS } from './process.ts';
 import { type Ended, finishRun, planRun, type Settings } from './run-steps.ts';
@@ -63,7 +63,7 @@ interface Work {
 }
 
 /**
- * Two jobs that import into one store, with the real planner, the real sending and the real state; only the store, the disk, the life
+ * Two jobs that import into one store, and perhaps one that updates texts there, with the real planner, the real sending and the real state; only the store, the disk, the life
  * of processes, and the texts of sources and rejects files are simulated.
  */
 export class World {
@@ -137,9 +137,9 @@ export class World {
           status: 'done',
           finishedAt: 0,
         });
-        const records = recordsOf(settings.source);
-        for (const { key } of records) this.versions.found(begun.id, key, plannedAt);
-        await this.#noteStale(begun, records);
+        const records = recordsOf(job, settings.source);
+        for (const { key } of records) this.versions.found(begun, key, plannedAt);
+        await this.#noteStale(begun, records, new Set(), settings);
         return;
       }
       const killed = await this.#killedRuns(context, begun);
@@ -267,7 +267,7 @@ export class World {
       const digest = JSON.stringify([settings, rejected.id]);
       const work = { context, process, settings };
       const begun = await this.#create(work, { job, kind: 'retry', digest, retryOf: rejected.id });
-      const corrected = { keys: JSON.parse(positions), keyless: [], refused: [] };
+      const corrected = { ...JSON.parse(positions), refused: [] };
       await saveRetryGuard(artifacts.run(begun.id), retryGuardOf(rejected, corrected, 'products'));
       await this.#planAndApply(work, await continueSame(context, begun));
     });
@@ -352,14 +352,24 @@ export class World {
   async #noteStale(
     { id, kind, job }: Run,
     said: readonly { readonly key: string; readonly body: unknown }[],
-    refused: ReadonlySet<string> = new Set(),
+    refused: ReadonlySet<string>,
+    { keepsTexts }: Settings,
   ): Promise<void> {
     for (const { key, body } of said) {
       if (refused.has(key)) continue;
-      const differing = this.store.differences(key, typeof body === 'string' ? body : JSON.stringify(body));
+      const isSent = typeof body === 'string';
+      const differing = isSent
+        ? this.store.differences(key, body)
+        : this.#unlike(key, job, JSON.stringify(body), keepsTexts);
       if (differing.length === 0) continue;
       this.staleRuns.push(`${kind} ${id} of ${job}, ${key}: ${differing.join(', ')}`);
     }
+  }
+
+  /** The fields in which the store differs from a record of a source, of which a text job sends the text alone, and others keep it. */
+  #unlike(key: string, job: string, body: string, keepsTexts = false): readonly string[] {
+    const differing = this.store.differences(key, body, keepsTexts && job !== TEXTS ? ['description'] : []);
+    return job === TEXTS ? differing.filter((field) => field === 'description') : differing;
   }
 
   /** Keys for which the ledger says that the store holds a body which it does not hold. */
@@ -416,12 +426,20 @@ export class World {
       changed = new Set([...unsure, ...unconfirmed]);
     });
     return KEYS.flatMap((key) => {
-      const wanted = JOBS.flatMap((job) => recordsOf(this.settingsOf(job).source))
-        .filter((record) => record.key === key)
-        .map(({ body }) => JSON.stringify(body));
-      const differing = (wanted.length === 0 ? [null] : wanted).map((body) =>
-        this.store.differences(key, body),
-      );
+      const wantedBy = (job: JobName) =>
+        recordsOf(job, this.settingsOf(job).source).flatMap((record) =>
+          record.key === key ? [{ job, body: JSON.stringify(record.body) }] : [],
+        );
+      const whole = JOBS.flatMap(wantedBy);
+      const wanted = whole.map(({ body }) => body);
+      const texts = whole
+        .flatMap(() => wantedBy(TEXTS))
+        .flatMap(({ job, body }) => this.#unlike(key, job, body));
+      if (texts.length > 0) return [`${key}: not the text of its source`];
+      const differing =
+        whole.length === 0
+          ? [this.store.differences(key, null)]
+          : whole.map(({ job, body }) => this.#unlike(key, job, body, this.settingsOf(job).keepsTexts));
       const isRight = differing.some((fields) => fields.length === 0);
       const mayBeLeft = this.#hasLost || changed.has(key) || this.store.hasUnansweredId(key);
       // Another product has the new url: the rename is rejected in every run, until somebody decides.
@@ -502,7 +520,7 @@ export class World {
       conflicts: conflictsOf(run, work.settings),
       isUndo: run.undo !== undefined,
     });
-    const plan = await planRun(work.context, work.settings, run);
+    const plan = await planRun(work.context, work.settings, run, this.#note);
     if (run.restore !== undefined && plan.shards.length > 0) this.#note('restored records');
     if (run.release?.conflicts === 'store') this.#note('kept against the source');
     if (plan.edited !== undefined) this.#note('plans with edited records');
@@ -566,7 +584,8 @@ export class World {
     if (Object.values(totals.inRows).reduce((one, other) => one + other, 0) !== rows)
       wrong(`${rows} rows, others accounted for`);
     const hasSource = run.undo === undefined && run.release === undefined && run.restore === undefined;
-    if (hasSource && rows !== itemsOf(source).length) wrong(`${itemsOf(source).length} rows in the source`);
+    const items = itemsOf(run.job, source).length;
+    if (hasSource && rows !== items) wrong(`${items} rows in the source`);
     if (!this.versions.hasApplied(id, { applied, deleted })) wrong('others were recorded');
   }
 
@@ -574,13 +593,15 @@ export class World {
     const ended = await finishRun(context, run, plan, failure);
     this.#checkTotals(run, settings, ended);
     if (!ended.isComplete) return;
-    const { sent, left } = ended;
+    const { sent, left, keyless } = ended;
     const plannedAt = this.#plannedAt.get(run.id) ?? 0;
     const isWhole = run.kind === 'run';
     const decided = new Set([...left, ...sent.map(({ key }) => key)]);
-    const items = isWhole ? recordsOf(settings.source) : [];
-    for (const { key } of items) if (!decided.has(key)) this.versions.found(run.id, key, plannedAt);
-    await this.#noteStale(run, isWhole ? items : sent, left);
+    const items = (isWhole ? recordsOf(run.job, settings.source) : []).filter(({ spans: [row] }) =>
+      keyless.every(({ line }) => line !== row?.from),
+    );
+    for (const { key } of items) if (!decided.has(key)) this.versions.found(run, key, plannedAt);
+    await this.#noteStale(run, isWhole ? items : sent, left, settings);
   }
 }
 

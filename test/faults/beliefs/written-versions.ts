@@ -1,5 +1,6 @@
 import type { RunTotals } from '../../../src/model/run.ts';
 import type { OperationResult } from '../../../src/state/state.ts';
+import { TEXTS } from './jobs.ts';
 
 /** A run, as far as the versions that it writes depend on it. */
 export interface WritingRun {
@@ -12,6 +13,7 @@ export interface WritingRun {
 /** A run has sent a request for a key, or has found it unchanged. */
 interface Touch {
   readonly run: string;
+  readonly job: string;
   readonly at: number;
   /** As sent; null for a delete. */
   readonly body?: string | null;
@@ -94,8 +96,8 @@ export class WrittenVersions {
   }
 
   /** A run that is done has found the key unchanged when it planned. */
-  found(run: string, key: string, plannedAt: number): void {
-    if (plannedAt > this.#lostAt) this.#of(key).touches.push({ run, at: plannedAt, isFound: true });
+  found({ id: run, job }: Pick<WritingRun, 'id' | 'job'>, key: string, plannedAt: number): void {
+    if (plannedAt > this.#lostAt) this.#of(key).touches.push({ run, job, at: plannedAt, isFound: true });
   }
 
   /** The key is about to be put in doubt, before a request. */
@@ -113,9 +115,9 @@ export class WrittenVersions {
       if (this.#runs.get(part.of)?.part?.kind === 'undo') this.#note('undone undos');
       this.#judgeUndo(run, part.of, key, body, isLookUp);
     } else if (part !== null) {
-      this.#judgeStale(run, part, key);
+      this.#judgeStale(run, part, key, body);
     }
-    known.touches.push({ run: run.id, at: this.next(), body });
+    known.touches.push({ run: run.id, job: run.job, at: this.next(), body });
     known.open.add(run.id);
   }
 
@@ -158,11 +160,24 @@ export class WrittenVersions {
     return known;
   }
 
-  #judgeStale({ id, job }: WritingRun, part: NonNullable<WritingRun['part']>, key: string): void {
+  #judgeStale(
+    { id, job }: WritingRun,
+    part: NonNullable<WritingRun['part']>,
+    key: string,
+    body: string | null,
+  ): void {
     const since = this.#ended.get(part.of) ?? 0;
-    const newer = this.#of(key).touches.find(
+    const all = this.#of(key).touches.filter(
       ({ run, at }) => at > since && run !== id && !this.#isSame(run, job, part),
     );
+    const text = all.findLast((touch) => touch.job === TEXTS && touch.isFound === undefined);
+    // A text was awaited until another job had sent its product; other jobs keep texts, and send the newest.
+    const isApart = (touch: Touch) =>
+      job === TEXTS
+        ? touch.job !== TEXTS
+        : touch.job === TEXTS && (touch.isFound === true || textIn(body) === textIn(text?.body));
+    const newer = all.find((touch) => !isApart(touch));
+    if (all.length > 0 && newer === undefined) this.#note(`${part.kind} beside a text`);
     if (newer === undefined) return;
     const how = newer.isFound === undefined ? 'wrote' : 'found';
     this.wrong.push(`${id} ${part.kind}s ${part.of}: ${key}, which ${newer.run} ${how} since`);
@@ -239,6 +254,10 @@ export class WrittenVersions {
     if (!isRepeated) known.now = { version: back ?? this.next(), body, owner };
     after.set(id, known.now.version);
   }
+}
+
+function textIn(body: string | null | undefined): unknown {
+  return body == null ? body : JSON.parse(body).description;
 }
 
 function nameOf({ operation }: OperationResult): string {
