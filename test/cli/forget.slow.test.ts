@@ -64,7 +64,7 @@ async function leavesTraces({ store, workspace, json }: Crm): Promise<{ rejected
     'crm.csv',
     `${[`${header},Score`, ...lines.map((line) => `${line},2`)].join('\n')}\n`,
   );
-  store.misbehave({ does: errorAnswer(422, 'Anna Grunewald exists'), keys: ['1001'] });
+  store.misbehave({ does: errorAnswer(422, 'Exists: grunewald'), keys: ['1001'] });
   const rejected = await json('run', 'crm');
   expect(rejected).toMatchObject({ code: 3, rejected: 2 });
   store.behave();
@@ -509,7 +509,7 @@ describeWithRedis('a contact in Redis', () => {
     await using crm = await openCrm({ REDIS_URL: redis.url, ...s3Environment(s3, 'shop') });
     expect(await crm.json('run', 'crm')).toMatchObject({ code: 0, applied: 20 });
     await crm.workspace.write('crm.csv', crmExport([...rows({ city: 'Bergen' }), { number: 30 }]));
-    crm.store.misbehave({ does: errorAnswer(422, 'Anna Grunewald exists'), keys: ['1001'] });
+    crm.store.misbehave({ does: errorAnswer(422, 'Exists: grunewald'), keys: ['1001'] });
     expect(await crm.json('run', 'crm')).toMatchObject({ code: 3, rejected: 2 });
     const { run } = await crm.json('plan', 'crm');
     const objects = s3Objects(s3Address(s3, ''));

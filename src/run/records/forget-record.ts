@@ -333,7 +333,9 @@ async function cleanFolder(folder: RunFolder, key: string, isTheirs: Matcher, li
     const text = await readLatin1(folder, name);
     const isRows = /\.(csv|jsonl)$/.test(name) && !/^(\xff\xfe|\xfe\xff)/.test(text);
     if (!isRows) {
-      const isNamed = isTheirs(text.replaceAll('\0', ''));
+      // A report quotes what the store said of a refused record, perhaps a name alone.
+      const mayQuote = lines.size > 0 && /^report\.(html|json)$/.test(name);
+      const isNamed = mayQuote || isTheirs(text.replaceAll('\0', ''));
       if (isNamed && !(name === PLAN_FILE && (await pruneExamples(folder, isTheirs)))) await removeFile(name);
       continue;
     }
