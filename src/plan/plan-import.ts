@@ -38,7 +38,7 @@ import { type DraftOptions, PlanDraft } from './plan-draft.ts';
 import { LIKENESSES_FILE, readShard, removePlanFiles, writePlan } from './plan-file.ts';
 import { type Predecessors, readMissingKeys } from './predecessors.ts';
 import type { UpdateOptions } from './record-comparer.ts';
-import { cutIntoWaves } from './shard-writer.ts';
+import { cutIntoWaves, fingerprintOf } from './shard-writer.ts';
 import { TwinWatch } from './twin-watch.ts';
 
 export { KeySet } from './key-set.ts';
@@ -203,12 +203,12 @@ async function noteMovedContacts(
   const created = new Set<string>();
   for (const shard of upserts)
     for (const operation of await readShard(folder, shard))
-      if (operation.kind === 'upsert-contact') created.add(withoutEmail(operation.body));
+      if (operation.kind === 'upsert-contact') created.add(fingerprintOf(withoutEmail(operation.body)));
   for await (const gone of readMissingKeys(ledger, job.name, seen)) {
     const bodies = await ledger.bodies(gone.map(({ key }) => key));
     for (const [index, { key }] of gone.entries()) {
       const rest = withoutEmail(bodies[index] ?? '{}');
-      if (/"(?:name|phone)":/.test(rest) && created.has(rest)) tally.countMoved(key);
+      if (/"(?:name|phone)":/.test(rest) && created.has(fingerprintOf(rest))) tally.countMoved(key);
     }
   }
 }
