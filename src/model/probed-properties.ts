@@ -12,7 +12,6 @@ const flag = (words: string) => property(words, z.boolean());
  */
 export const probedProperties = z.object({
   readsProducts: flag('lists products, and reads one by its id'),
-  filtersProducts: flag('lists products of a title'),
   readsContacts: flag('lists contacts'),
   readsSingleContacts: flag('reads a contact by its id'),
   readsCategories: flag('lists categories'),

@@ -11,7 +11,7 @@ import type { Run } from '../model/run.ts';
 import { LockedError, StateError, StoreUnavailableError } from '../model/storeferry-error.ts';
 import { Page, type PageOptions } from '../report/document-text.ts';
 import type { Artifacts, RunFolder } from '../state/artifacts.ts';
-import type { ProbeTraces, StoreProbe } from '../storefront/storefront.ts';
+import type { StoreProbe } from '../storefront/storefront.ts';
 import { listed, printable } from '../text/printable.ts';
 import { judgeStore } from './online/store-check.ts';
 import {
@@ -30,14 +30,12 @@ const probeSchema = z.object({
   /** Products that could not be removed. */
   left: z.array(z.string()),
   properties: probedProperties,
-  /** The request that showed each property. */
-  evidence: z.partialRecord(probedProperties.keyof(), z.string()),
+  /** The request that showed each property, also those of earlier versions. */
+  evidence: z.record(z.string(), z.string()),
 });
 
-const tracesSchema = z.object({
-  urls: z.array(z.string()),
-  contact: z.object({ id: z.string(), field: z.string(), value: z.unknown() }).nullable(),
-});
+/** Products that a probe may leave, by their urls, and contacts, by their e-mail addresses. */
+const tracesSchema = z.object({ urls: z.array(z.string()) });
 
 /** The kept result of the last probe of a store. */
 export type KeptProbe = Stored<typeof probeSchema>;
@@ -89,6 +87,7 @@ export async function probeStoreProperties(context: RunContext, request: ProbeRe
     throw new LockedError(`Another probe of ${store.name} is running.`, { hint: 'Wait until it ends.' });
   await using _held = lock;
   const folder = artifacts.run(PROBES_FOLDER);
+  const open = `${tag}-open.json`;
   const probed = await probeProperties({
     baseUrl,
     apiKey,
@@ -96,8 +95,11 @@ export async function probeStoreProperties(context: RunContext, request: ProbeRe
     attemptMs: limits.timeoutSeconds * 1_000,
     signal,
     contactId,
-    traces: (await readJson(folder, tracesName(tag), tracesSchema)) ?? { urls: [], contact: null },
-    keepTraces: (traces) => keepTraces(folder, tracesName(tag), traces),
+    traces: (await readJson(folder, open, tracesSchema))?.urls ?? [],
+    keepTraces: async (urls) => {
+      if (urls.length === 0) await folder.remove([open]);
+      else await folder.write(open, [JSON.stringify({ urls })]);
+    },
     unique: id,
     wait: (ms) => sleep(systemClock, ms, signal),
     now: clock,
@@ -105,28 +107,6 @@ export async function probeStoreProperties(context: RunContext, request: ProbeRe
   const kept = { at: clock(), ...probed };
   await folder.write(probeName(store), [JSON.stringify(kept)]);
   return kept;
-}
-
-async function keepTraces(folder: RunFolder, name: string, traces: ProbeTraces) {
-  if (traces.urls.length === 0 && traces.contact === null) await folder.remove([name]);
-  else await folder.write(name, [JSON.stringify(traces)]);
-}
-
-/**
- * Removes what a probe that died has noted of a contact of this store (`storeIdentity`), so that no later one writes it back. False
- * where it has noted nothing of it.
- */
-export async function forgetTrace(
-  artifacts: Artifacts,
-  storeId: string,
-  contactId: string,
-): Promise<boolean> {
-  const folder = artifacts.run(PROBES_FOLDER);
-  const name = tracesName(tagOf(storeId));
-  const traces = await readJson(folder, name, tracesSchema);
-  if (traces?.contact?.id !== contactId) return false;
-  await keepTraces(folder, name, { ...traces, contact: null });
-  return true;
 }
 
 function probeName(store: StoreConfig | string) {
@@ -222,10 +202,6 @@ function tagOf(storeId: string) {
   return hash('sha256', storeId).slice(0, 16);
 }
 
-function tracesName(tag: string) {
-  return `${tag}-open.json`;
-}
-
 function wordsOf(name: PropertyName) {
   return probedProperties.shape[name].description ?? name;
 }
@@ -280,7 +256,7 @@ export function probeMarkdown(store: StoreConfig, probe: KeptProbe): string {
 }
 
 function leftWords(left: readonly string[]) {
-  return `Could not be removed: ${listed(left.map(printable))}. The next probe tries products again; remove a contact in the store.`;
+  return `Could not be removed: ${listed(left.map(printable))}. The next probe tries again; remove a contact by its number in the store.`;
 }
 
 /** Whether the store gives all variants of a product one price, whatever is sent. */

@@ -139,14 +139,6 @@ function codeOf(error: unknown): string {
   return error.cause instanceof Error ? codeOf(error.cause) : error.name;
 }
 
-/** What a probe may leave in the store if its process dies; kept until it is removed. */
-export interface ProbeTraces {
-  /** The urls of products that the probe is about to create. */
-  readonly urls: readonly string[];
-  /** A contact with a list that the probe is about to empty, and what the list had. */
-  readonly contact: { readonly id: string; readonly field: string; readonly value: unknown } | null;
-}
-
 interface PropertiesProbe {
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -155,10 +147,10 @@ interface PropertiesProbe {
   readonly signal: AbortSignal;
   /** The contact to try the properties of contacts with; nothing of it changes. */
   readonly contactId: string | null;
-  /** Traces of probes that died; they are removed first. */
-  readonly traces: ProbeTraces;
-  /** Keeps the traces; resolves when they survive the death of the process. */
-  readonly keepTraces: (traces: ProbeTraces) => Promise<void>;
+  /** The urls of products, and e-mail addresses of contacts, of probes that died; they are removed first. */
+  readonly traces: readonly string[];
+  /** Keeps those that it is about to create; resolves when they survive the death of the process. */
+  readonly keepTraces: (traces: readonly string[]) => Promise<void>;
   /** Differs for each probe; letters and digits. */
   readonly unique: string;
   readonly wait: (ms: number) => Promise<void>;
@@ -166,10 +158,10 @@ interface PropertiesProbe {
   readonly now: () => number;
 }
 
-/** The most requests of a probe, those that remove its product included. */
+/** The most requests of a probe, those that remove what it has made included. */
 export const MAX_PROBE_REQUESTS = 40;
-/** For removing a product: an upsert that finds its id, a delete, and one retry of each. */
-const RESERVED_REQUESTS = 4;
+/** For removing a product and a contact: a request that finds the id, a delete, and one retry for each. */
+const RESERVED_REQUESTS = 6;
 const MAX_ATTEMPTS = 3;
 const RETRY_WAIT_MS = 1_000;
 const MAX_RETRY_WAIT_MS = 20_000;
@@ -182,8 +174,6 @@ const CONTACTS = `${SITE}/contacts`;
 const ORDERS = `${SITE}/orders`;
 const YEAR_S = 365 * 24 * 60 * 60;
 const TITLE = 'Storeferry probe (removed again)';
-/** Lists of a contact that nothing is sent for when they change, unlike subscriptions. */
-const CONTACT_LISTS = ['tags', 'properties'] as const;
 
 /** An answer that decides. */
 type Answer = ReturnType<typeof readAnswer>;
@@ -247,8 +237,12 @@ function openProbe(options: PropertiesProbe, send: Exchange['send']) {
     get traces() {
       return traces;
     },
-    async keep(changed: Partial<ProbeTraces>): Promise<void> {
-      traces = { ...traces, ...changed };
+    async keep(trace: string): Promise<void> {
+      traces = [...traces, trace];
+      await options.keepTraces(traces);
+    },
+    async forget(trace: string): Promise<void> {
+      traces = traces.filter((one) => one !== trace);
       await options.keepTraces(traces);
     },
     learn,
@@ -298,8 +292,8 @@ function readAnswer(status: number, body: string) {
 
 /**
  * Learns the properties of a store by at most `MAX_PROBE_REQUESTS` requests: reads, then writes to one hidden product
- * of its own, which is deleted again, and to the named contact, of which nothing changes. Rejects with the signal's
- * reason.
+ * and, with a named contact, of which nothing changes, one contact of its own, which are deleted again. Rejects with the
+ * signal's reason.
  */
 export async function probeProperties(options: PropertiesProbe) {
   const { apiKey, baseUrl, userAgent, attemptMs } = options;
@@ -309,8 +303,9 @@ export async function probeProperties(options: PropertiesProbe) {
     const left = await removeTraces(probe, []);
     await tryLists(probe);
     const category = await tryReads(probe);
-    await tryContact(probe, await tryContacts(probe));
+    const contact = await tryContacts(probe);
     try {
+      await tryContact(probe, contact);
       await tryProduct(probe, category);
     } finally {
       left.push(...(await removeTraces(probe, left)));
@@ -329,21 +324,39 @@ export async function probeProperties(options: PropertiesProbe) {
   }
 }
 
-/** Removes the products of this and of earlier probes, and restores a contact; gives what could not be removed. */
+/** Removes what this and earlier probes have made; gives what could not be removed. */
 async function removeTraces(probe: Probe, known: readonly string[]) {
-  const { contact } = probe.traces;
-  if (contact !== null && (await restoreContact(probe, contact))) await probe.keep({ contact: null });
   const left: string[] = [];
-  for (const url of probe.traces.urls.filter((trace) => !known.includes(trace))) {
-    const id = (await probe.upsert(url, {}, true))?.id ?? null;
-    if (id === null || !(await probe.remove(id))) left.push(url);
-    else await forgetUrl(probe, url);
+  for (const trace of probe.traces.filter((one) => !known.includes(one))) {
+    const isGone = trace.includes('@') ? await removeByEmail(probe, trace) : await removeByUrl(probe, trace);
+    if (isGone) await probe.forget(trace);
+    else left.push(trace);
   }
   return left;
 }
 
-async function forgetUrl({ traces, keep }: Probe, url: string) {
-  await keep({ urls: traces.urls.filter((trace) => trace !== url) });
+async function removeByUrl({ upsert, remove }: Probe, url: string) {
+  const id = (await upsert(url, {}, true))?.id ?? null;
+  return id !== null && (await remove(id));
+}
+
+/** Also true where the store removes no contacts: then a person must. */
+async function removeByEmail(probe: Probe, email: string) {
+  const made = await probe.call('POST', CONTACTS, { email }, true);
+  if (made?.ok !== true) return made !== null;
+  const id = answeredId(made);
+  return id !== null && hasEmail(made, email) && (await removeContact(probe, id));
+}
+
+/** False without an answer. */
+async function removeContact({ call, leftContacts }: Probe, id: number) {
+  const removed = await call('DELETE', `${CONTACTS}/${id}`, undefined, true);
+  if (removed?.ok !== true) leftContacts.push(`contact ${id}`);
+  return removed !== null;
+}
+
+function hasEmail({ object }: Answer, email: string) {
+  return textOf(object['email'])?.toLowerCase() === email.toLowerCase();
 }
 
 async function tryLists({ get, learn }: Probe) {
@@ -408,26 +421,23 @@ async function tryContact(probe: Probe, listed: JsonObject | undefined) {
   if (textOf(named['email']) !== null) {
     const posted = await probe.call('POST', CONTACTS, { email });
     judge('upsertsContactsByEmail', posted, (answer) => answer.ok && answeredId(answer) === named['id']);
-    if (posted !== null) await removeMade(probe, posted, named);
+    if (posted !== null) await removeMade(probe, posted, named['id'], email);
+    if (properties.upsertsContactsByEmail === true) await tryEmptyList(probe);
   }
-  await tryEmptyList(probe, contactId, named);
 }
 
 /**
  * Removes the contact that a store made although it has one with this e-mail address. Another one that was there before is not
  * ours: only a contact of this minute that has nothing but the address is removed.
  */
-async function removeMade(probe: Probe, posted: Answer, named: JsonObject) {
+async function removeMade(probe: Probe, posted: Answer, namedId: unknown, address: string) {
   const made = answeredId(posted);
-  if (made === null || made === named['id']) return;
-  const { id: _id, email, createdOn, ...others } = posted.object;
-  if (textOf(email)?.toLowerCase() !== textOf(named['email'])?.toLowerCase()) return;
+  if (made === null || made === namedId || !hasEmail(posted, address)) return;
+  const { id: _id, email: _email, createdOn, ...others } = posted.object;
   const isEmpty = Object.values(others).every((value) => !value || itemCount(value) === 0);
   const isNew =
     typeof createdOn === 'number' && Math.abs(createdOn * 1_000 - probe.options.now()) < NEW_WITHIN_MS;
-  if (!isEmpty || !isNew) return;
-  const removed = await probe.call('DELETE', `${CONTACTS}/${made}`, undefined, true);
-  if (removed?.ok !== true) probe.leftContacts.push(`contact ${made}`);
+  if (isEmpty && isNew) await removeContact(probe, made);
 }
 
 /** The contact as an update that changes nothing answers it, or a read. */
@@ -444,28 +454,25 @@ async function readContact({ call, get, judge, properties }: Probe, id: string) 
   return isWhole(answer) ? answer?.object : undefined;
 }
 
-async function tryEmptyList(probe: Probe, id: string, contact: JsonObject) {
-  const field = CONTACT_LISTS.find((name) => itemCount(contact[name]) > 0);
-  if (field === undefined) return;
-  const trace = { id, field, value: contact[field] };
-  await probe.keep({ contact: trace });
-  // A field that is not empty, unchanged: some stores refuse a body without one.
-  const emptied = await probe.call('PUT', contactPath(id), { email: contact['email'], [field]: [] });
-  const after = emptied?.object[field];
-  probe.judge('emptyListClears', emptied, ({ ok }) => ok && Array.isArray(after) && after.length === 0);
-  const isUntouched = emptied !== null && itemCount(after) === itemCount(contact[field]);
-  if (isUntouched || (await restoreContact(probe, trace))) await probe.keep({ contact: null });
-}
-
-async function restoreContact({ call }: Probe, { id, field, value }: NonNullable<ProbeTraces['contact']>) {
-  const restored = await call('PUT', contactPath(id), { [field]: value }, true);
-  return restored?.ok === true || restored?.status === 404;
+/** Empties a list of a contact of its own: nobody loses a tag. */
+async function tryEmptyList(probe: Probe) {
+  const email = `storeferry-probe-${probe.options.unique}@storeferry.example`;
+  await probe.keep(email);
+  const made = await probe.call('POST', CONTACTS, { email, tags: ['storeferry-probe'] });
+  const id = made !== null && hasEmail(made, email) ? answeredId(made) : null;
+  if (id === null || itemCount(made?.object['tags']) === 0) return;
+  const emptied = await probe.call('PUT', `${CONTACTS}/${id}`, { email, tags: [] });
+  probe.judge(
+    'emptyListClears',
+    emptied,
+    ({ ok, object: { tags } }) => ok && Array.isArray(tags) && tags.length === 0,
+  );
 }
 
 async function tryProduct(probe: Probe, category: JsonObject | undefined) {
   const { upsert, judge, learn, remove } = probe;
   const url = `storeferry-probe-${probe.options.unique}`;
-  await probe.keep({ urls: [...probe.traces.urls, url] });
+  await probe.keep(url);
   const whole = wholeProduct(true);
   const created = await upsert(url, whole);
   const id = created?.id ?? null;
@@ -487,7 +494,7 @@ async function tryProduct(probe: Probe, category: JsonObject | undefined) {
   const recreated = (await upsert(url, {}))?.id ?? null;
   if (recreated === null) return;
   learn('idSurvivesRecreation', recreated === id);
-  if (await remove(recreated)) await forgetUrl(probe, url);
+  if (await remove(recreated)) await probe.forget(url);
 }
 
 /** Sends a part of the product, in both ways in which stores take one. */
@@ -505,20 +512,10 @@ async function tryPartial(probe: Probe, url: string, id: number, whole: object) 
     const read = await get(path);
     judge('readsProducts', read, (answer) => answeredId(answer) === id);
     if (read?.ok && properties.absentFieldsStay === null) learn('absentFieldsStay', keepsFields(read.json));
-    await tryFilter(probe, id);
   }
   if (properties.absentFieldsStay === false) await upsert(url, whole);
   const changed = await probe.call('PUT', path, { title: TITLE });
   judge('updatesProductById', changed, (answer) => answeredId(answer) === id && keepsFields(answer.json));
-}
-
-/** The product of the probe is listed by its title, and none by a title that was never used. */
-async function tryFilter({ get, learn, options }: Probe, id: number) {
-  const listed = async (title: string) =>
-    (await get(`${PRODUCTS}?limit=10&title=${encodeURIComponent(title)}`))?.items;
-  const own = await listed(TITLE);
-  const none = await listed(`nobody-${options.unique}`);
-  if (own && none) learn('filtersProducts', own.some((one) => one['id'] === id) && none.length === 0);
 }
 
 async function tryCategories({ upsert, learn }: Probe, url: string, category: JsonObject) {

@@ -20,7 +20,6 @@ import { abortListeners } from './wait-queue.ts';
 export type { StorefrontEvent } from './gate/gate.ts';
 export {
   MAX_PROBE_REQUESTS,
-  type ProbeTraces,
   probeProperties,
   probeStore,
   type StoreProbe,

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +9,6 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { contactsIn, findRecord } from '../../src/cli/find-record.ts';
 import { openContext } from '../../src/cli/open-context.ts';
-import { storeIdentity } from '../../src/model/remote-address.ts';
 import { s3Objects } from '../../src/remote/s3-client.ts';
 import { forgetRecord } from '../../src/run/records/forget-record.ts';
 import type { Artifacts } from '../../src/state/artifacts.ts';
@@ -277,7 +275,7 @@ describe('a contact that is forgotten', () => {
     expect((await forget('Ann@mail.example')).stdout).toContain('Forgot the contact 1014.');
   });
 
-  it('is not in the notes of an interrupted scan or probe', async () => {
+  it('is not in the notes of an interrupted scan', async () => {
     await using crm = await openCrm();
     const { workspace, json } = crm;
     expect(await json('run', 'crm')).toMatchObject({ code: 0, applied: 20 });
@@ -286,17 +284,12 @@ describe('a contact that is forgotten', () => {
       scan,
       '[1001,"Contact-1@mail.example"]\n[1002,"contact-2@mail.example"]\n[1003,null]\n[1001,"Contact-1@mail.exam',
     );
-    const tag = hash('sha256', storeIdentity({ baseUrl: crm.store.baseUrl })).slice(0, 16);
-    const trace = `.storeferry/artifacts/probes/${tag}-open.json`;
-    const contact = { id: '1001', field: 'tags', value: ['Tromso'] };
-    await workspace.write(trace, JSON.stringify({ urls: ['storeferry-probe-a'], contact }));
     expect(await json('forget', '1001', '--yes')).toMatchObject({ code: 0, noted: true });
     for (const [path, text] of await filesOf(workspace.dir))
       expect([path, PERSON.test(text)]).toEqual([path, false]);
     expect(await readFile(join(workspace.dir, scan), 'utf8')).toBe(
       '[1002,"contact-2@mail.example"]\n[1003,null]\n',
     );
-    expect(await readFile(join(workspace.dir, trace), 'utf8')).toContain('storeferry-probe-a');
   });
 
   it('is not claimed to be erased while another process reads the database, and is once that has ended', async () => {

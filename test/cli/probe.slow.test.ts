@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { storeIdentity } from '../../src/model/remote-address.ts';
 import { setup } from '../sandbox/setup.ts';
 import { makeWorkspace } from '../support/workspace.ts';
 
@@ -69,6 +71,23 @@ it('`probe` cleans up after one that was killed', async () => {
   }
   expect((await folder.storeferry('probe')).code).toBe(0);
   expect(await store.list('/_sandbox/products')).toEqual([]);
+});
+
+it('`probe` and `check` read what an earlier version kept', async () => {
+  await using shop = await probedStore({});
+  const { folder, store } = shop;
+  const tag = hash('sha256', storeIdentity({ baseUrl: store.url })).slice(0, 16);
+  const probes = `.storeferry/artifacts/probes/${tag}`;
+  const contact = { id: '1001', field: 'tags', value: ['vip'] };
+  await folder.write(`${probes}-open.json`, JSON.stringify({ urls: ['storeferry-probe-a'], contact }));
+  const properties = { readsProducts: true, filtersProducts: true };
+  const evidence = { filtersProducts: 'GET /products: 200' };
+  await folder.write(
+    `${probes}.json`,
+    JSON.stringify({ at: 0, requests: 9, left: [], properties, evidence }),
+  );
+  expect((await folder.storeferry('check')).stdout).toMatch(/probed on 1970-01-01: lists products/);
+  expect((await folder.storeferry('probe', '--json')).json()).toMatchObject({ left: [] });
 });
 
 it.each([

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Profile } from '../../src/sandbox/start-sandbox.ts';
-import { type ProbeTraces, probeProperties } from '../../src/storefront/storefront.ts';
+import { probeProperties } from '../../src/storefront/storefront.ts';
 import { API_KEY, type Client, setup } from '../sandbox/setup.ts';
 import { NO_TRACES, probe } from './probe-setup.ts';
 
@@ -39,7 +39,7 @@ describe('a probe that dies', () => {
 });
 
 /** The traces that a process leaves which dies before, or right after, its request of this number takes effect. */
-async function dieAt(store: Client, count: number, isAnswered: boolean): Promise<ProbeTraces> {
+async function dieAt(store: Client, count: number, isAnswered: boolean): Promise<readonly string[]> {
   let kept = NO_TRACES;
   let sent = 0;
   const died = Promise.withResolvers<never>();

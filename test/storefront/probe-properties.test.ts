@@ -8,7 +8,6 @@ import { forwarding, NO_TRACES, probe } from './probe-setup.ts';
 
 const ALONE: ProbedProperties = {
   readsProducts: false,
-  filtersProducts: null,
   readsContacts: false,
   readsSingleContacts: false,
   readsCategories: false,
@@ -21,7 +20,7 @@ const ALONE: ProbedProperties = {
   plainKeepsVariantPrices: true,
   nullQuantity: false,
   categoryForm: null,
-  emptyListClears: false,
+  emptyListClears: null,
   partialProductAnswersWhole: true,
   emptyContactPutAnswersWhole: true,
   htmlAltered: false,
@@ -35,13 +34,13 @@ const ALONE: ProbedProperties = {
 const EXTENDED: ProbedProperties = {
   ...ALONE,
   readsProducts: true,
-  filtersProducts: true,
   readsContacts: true,
   readsSingleContacts: true,
   readsCategories: true,
   readsOrdersSince: true,
   searchesContactsByEmail: true,
   upsertsContactsByEmail: true,
+  emptyListClears: false,
   updatesProductById: true,
   nullQuantity: true,
   categoryForm: 'both',
@@ -53,7 +52,7 @@ describe('the properties of a store', () => {
     [['extended'], EXTENDED],
     [['replace-whole'], { ...ALONE, absentFieldsStay: false }],
     [['extended', 'replace-whole'], { ...EXTENDED, absentFieldsStay: false, updatesProductById: false }],
-    [['clears-lists'], { ...ALONE, emptyListClears: true }],
+    [['clears-lists'], ALONE],
     [['extended', 'clears-lists'], { ...EXTENDED, emptyListClears: true }],
     [
       ['refuses-empty-put'],
@@ -61,7 +60,6 @@ describe('the properties of a store', () => {
         ...ALONE,
         readsSingleContacts: null,
         emptyContactPutAnswersWhole: false,
-        emptyListClears: null,
         upsertsContactsByEmail: null,
       },
     ],
@@ -91,13 +89,54 @@ describe('the properties of a store', () => {
     expect(await store.list('/_sandbox/contacts')).toEqual(contacts);
   });
 
+  it('are learned without a change to the contact that is named', async () => {
+    await using store = await setup({ profiles: ['extended', 'clears-lists'] });
+    await store.send('PUT', '/api/site/contacts/1001', { tags: ['a', 'b'] });
+    const writes: unknown[] = [];
+    await using line = await forwarding(store.url, ({ method, path, body }) => {
+      if (method === 'PUT' && path === '/api/site/contacts/1001') writes.push(JSON.parse(body));
+      return undefined;
+    });
+    const { probed } = await probe(line, { contactId: '1001' });
+    expect(probed?.properties.emptyListClears).toBe(true);
+    expect(writes).toEqual([{}]);
+  });
+
+  it('take no contact of their own where the store answers another one', async () => {
+    await using store = await setup({ profiles: ['extended'] });
+    const deleted: string[] = [];
+    await using line = await forwarding(store.url, ({ method, path, body }) => {
+      if (method === 'DELETE' && path.startsWith('/api/site/contacts/')) deleted.push(path);
+      const isOurs = method === 'POST' && path === '/api/site/contacts' && body.includes('storeferry-probe');
+      return isOurs
+        ? { status: 200, json: { id: 1001, email: 'ann@mail.example', tags: ['vip'] } }
+        : undefined;
+    });
+    const { probed, kept } = await probe(line, { contactId: '1001' });
+    expect(probed?.properties).toMatchObject({ upsertsContactsByEmail: true, emptyListClears: null });
+    expect(deleted).toEqual([]);
+    const email = 'storeferry-probe-a1@storeferry.example';
+    expect([probed?.left, kept()]).toEqual([[email], [email]]);
+  });
+
+  it('name a contact of their own that the store does not remove, once', async () => {
+    await using store = await setup({ profiles: ['extended'] });
+    await using line = await forwarding(store.url, ({ method, path }) =>
+      method === 'DELETE' && path.startsWith('/api/site/contacts/')
+        ? { status: 404, json: { success: false, message: 'No' } }
+        : undefined,
+    );
+    const { probed, kept } = await probe(line, { contactId: '1001' });
+    expect(probed?.left).toEqual([expect.stringMatching(/^contact \d+$/)]);
+    expect(kept()).toEqual([]);
+  });
+
   it('of contacts are unknown without one', async () => {
     await using store = await setup();
     const { probed } = await probe(store);
     expect(probed?.properties).toEqual({
       ...ALONE,
       readsSingleContacts: null,
-      emptyListClears: null,
       emptyContactPutAnswersWhole: null,
       upsertsContactsByEmail: null,
     });
@@ -110,8 +149,8 @@ describe('the properties of a store', () => {
       expect(first.probed?.requests).toBeLessThanOrEqual(MAX_PROBE_REQUESTS);
       // A store that fails again and again may keep a product until the next probe.
       let traces = first.kept();
-      expect(first.probed?.left).toEqual(traces.urls);
-      for (let again = 0; traces.urls.length > 0 && again < 5; again += 1) {
+      expect(first.probed?.left).toEqual(traces);
+      for (let again = 0; traces.length > 0 && again < 5; again += 1) {
         traces = (await probe(store, { traces, unique: `b${again}` })).kept();
       }
       expect([seed, await store.list('/_sandbox/products')]).toEqual([seed, []]);
@@ -160,7 +199,7 @@ describe('a probe of a store that lies', () => {
     });
     const { probed, kept } = await probe(store);
     expect(probed?.left).toEqual(['storeferry-probe-a1']);
-    expect(kept().urls).toEqual(['storeferry-probe-a1']);
+    expect(kept()).toEqual(['storeferry-probe-a1']);
     expect(store.sent.filter((line) => /^(PUT|DELETE|PATCH)/.test(line))).toEqual([]);
   });
 

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
-import { type ProbeTraces, probeProperties } from '../../src/storefront/storefront.ts';
+import { probeProperties } from '../../src/storefront/storefront.ts';
 import { API_KEY } from '../sandbox/setup.ts';
 
-export const NO_TRACES: ProbeTraces = { urls: [], contact: null };
+export const NO_TRACES: readonly string[] = [];
 
 /** Probes with what an earlier probe left, and gives what this one leaves. */
 export async function probe(

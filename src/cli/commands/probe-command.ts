@@ -23,9 +23,9 @@ export const probeCommand = defineStateCommand({
     ),
     report: text('file', 'also write the result, with the request for each property, as Markdown'),
   },
-  notes: `Sends at most 40 requests: reads first, then writes to one hidden product of its own, which is deleted again. If it
-is killed, the next probe removes what it left. With --contact the store may do what it does after any update of a
-contact, such as start an automation. The result is kept and shown by \`check\`.`,
+  notes: `Sends at most 40 requests: reads first, then writes to a hidden product and, with --contact, to a contact of its own,
+which it deletes again. If it is killed, the next probe removes what it left. With --contact the store may do what
+follows an update of a contact, such as an automation. The result is kept and shown by \`check\`.`,
   examples: ['probe', 'probe main --contact 1042 --report main-probe.md', 'probe --json'],
   json: 'the store, the number of requests, what was left, and each property: true, false, a value, or null (unknown)',
   async run({ context, workspace, terminal, program }, { store: name }, { contact, report, json }) {

@@ -22,7 +22,6 @@ import { jobLockName, targetLockName } from '../../state/state.ts';
 import { capitalise, counted, listed } from '../../text/printable.ts';
 import { exportFolder } from '../export/export-run.ts';
 import { supersedeAndDiscard } from '../import/continue-or-begin.ts';
-import { forgetTrace } from '../kept-probe.ts';
 import { listLiveRuns } from '../report/read-stored-report.ts';
 import type { RunContext } from '../run-context.ts';
 import { supersede } from '../run-pipeline.ts';
@@ -83,7 +82,7 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
     workspaceDir,
     (id, email) => id === key || isTheirs(Buffer.from(email).toString('latin1')),
   );
-  const noted = (await forgetTrace(artifacts, target.storeId, key)) || scanned > 0;
+  const noted = scanned > 0;
   // Last: what it has shows which rows are to be removed, also when this is repeated after a failure.
   const erased = await ledger.forget(key);
   // What an earlier attempt removed may still be on disk.
@@ -102,7 +101,7 @@ export async function forgetRecord(context: RunContext, { target, key }: FoundRe
     unsearched,
     /** Runs whose plan or remainder can no longer be sent, because their files had the whole source, or what they read of a store. */
     superseded,
-    /** Whether an interrupted scan or probe of the store had noted it. */
+    /** Whether an interrupted scan of the store had noted it. */
     noted,
     /** False where another process reads the state: the log of the database has the values until this is repeated. */
     erased,
@@ -180,7 +179,7 @@ export function forgottenWords(forgotten: Forgotten): string[] {
     `${counted(versions, 'version')} of its history`,
     `${counted(rejectedRows, 'rejected row')}`,
     `${counted(files.length, 'file')} of runs and exports${files.length === 0 ? '' : ` (${files.join(', ')})`}`,
-    ...(noted ? ['the notes of an interrupted scan or probe'] : []),
+    ...(noted ? ['the notes of an interrupted scan'] : []),
   ];
   return [
     `Removed: ${parts.join(', ')}.`,
