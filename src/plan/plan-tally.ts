@@ -63,7 +63,7 @@ class ChangeTally {
     const isEmptied = (change: FieldChange) => this.#isEmptied(change, keepsAbsent);
     if (isHeld) return changes.some((change) => !isEmptied(change));
     let sendable = false;
-    if (changes.every(({ field }) => field === ADVANCED_FIELD)) this.advancedOnly++;
+    if (changes.length > 0 && changes.every(({ field }) => field === ADVANCED_FIELD)) this.advancedOnly++;
     for (const change of changes) {
       if (isEmptied(change)) {
         if (this.#resource === 'contacts' || hasContent(change.old)) countUnder(this.#emptied, change.field);

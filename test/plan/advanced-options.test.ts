@@ -109,3 +109,21 @@ describe('options[].advanced of merged products', () => {
     ).toEqual([shirt('p0', false, [3, 4], 11)]);
   });
 });
+
+describe('contacts that the store has as they are', () => {
+  it('have no change of options.advanced, and count for no change of the others', async () => {
+    const mapped = Array.from({ length: 20 }, (_, index) =>
+      record(String(index), { name: `N${index}` }, { line: index + 2 }),
+    );
+    const { plan } = await planOf({
+      mapped,
+      resource: 'contacts',
+      options: {
+        job: { ...nightly, import: 'contacts' },
+        changesInStore: (id) => (Number(id) < 5 ? [{ field: 'name', old: 'A', new: 'B' }] : []),
+      },
+    });
+    expect(plan.notices).toEqual([]);
+    expect(plan.safety.find(({ limit }) => limit === 'maxChanges')).toMatchObject({ figure: 5, base: 20 });
+  });
+});
