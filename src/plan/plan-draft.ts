@@ -15,6 +15,7 @@ import type {
   MappedRejection,
   SourceItem,
 } from '../model/mapped-record.ts';
+import { isNewContactKey } from '../model/operation.ts';
 import type { DuplicatesFound, DuplicatesPolicy, Plan, PlannedShard } from '../model/plan.ts';
 import type { RunFolder } from '../state/artifacts.ts';
 import { IN_DOUBT, type LedgerMark, type MemoFact } from '../state/state.ts';
@@ -444,12 +445,12 @@ export class PlanDraft {
   }
 
   #writeCompared(compared: ComparedRecord): void {
-    const { record, mark, update } = compared;
+    const { record, mark, update, acknowledged = '{}' } = compared;
     this.#noteUrl(record.key);
     const { standing, ...guarded } = this.#judge(compared);
     const conflicts = standing === 'unchanged' ? [] : (update?.hits ?? []);
     const held = guarded.held || conflicts.length > 0;
-    const { job, resource, losesPrices } = this.#options;
+    const { job, resource, losesPrices, changesInStore } = this.#options;
     if (
       held ||
       record.memo === undefined ||
@@ -465,7 +466,10 @@ export class PlanDraft {
     }
     this.#countRecord(record, mark, standing);
     if (standing !== 'unchanged') {
-      if (resource === 'contacts') this.tally.countSentContact(record.key, JSON.parse(record.body));
+      // One that is created has nothing in the store; where that was not read, the store may have its address.
+      const isCreated = changesInStore !== undefined && isNewContactKey(record.key);
+      if (resource === 'contacts' && !isCreated)
+        this.tally.countSentContact(record.key, JSON.parse(record.body), JSON.parse(acknowledged));
       if (losesPrices === true && hasSeveralPrices(record.body)) this.tally.countPriceLoss(record.key);
       this.#send(compared);
       return;

@@ -20,7 +20,7 @@ import { type Count, type Reason, ReasonTally } from '../model/reason.ts';
 import { EDITED_SHOWN, type EditedFound } from '../model/run.ts';
 import { isPriceMove, type Move, type Moves } from '../model/safety-limits.ts';
 import { maskKeepingShape } from '../text/mask-personal-data.ts';
-import { truncate } from '../text/printable.ts';
+import { listed, truncate } from '../text/printable.ts';
 import { ADVANCED_FIELD, type VariantPairs, variantName } from './changes/field-changes.ts';
 import type { PlannedUpdate } from './changes/plan-update.ts';
 import { KeySet } from './key-set.ts';
@@ -163,8 +163,8 @@ export interface TalliedRecord extends Pick<MappedRecord, 'key' | 'rows' | 'span
 const ADVANCED_ONLY =
   'options.advanced alone changes: it is true where variants differ in price, stock, SKU or weight; no limit or guard counts this';
 
-/** The store keeps a part that is not sent: an old zip beside a new street. */
-const ADDRESS_PARTS = ['address', 'zip', 'city'] as const;
+/** The store keeps a part that is not sent: an old zip beside a new street, an old state beside a new country. */
+const ADDRESS_PARTS = ['address', 'zip', 'city', 'state', 'country'] as const;
 
 const COUNTED = ['new', 'changed', 'resent', 'unchanged', 'rejected', 'skipped', 'held'] as const;
 type Counted = (typeof COUNTED)[number];
@@ -283,11 +283,12 @@ export class PlanTally {
     this.created.rows += rows;
   }
 
-  /** A contact that is sent, perhaps with a part of its address. Of one that is not sent the store keeps the whole. */
-  countSentContact(key: string, body: JsonObject): void {
+  /** A contact of the store whose address is sent, perhaps a part of it. Of one that is not sent the store keeps the whole. */
+  countSentContact(key: string, body: JsonObject, before: JsonObject): void {
     const lacking = ADDRESS_PARTS.filter((name) => body[name] === undefined);
-    if (lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
-      this.#notice(`address: sent without ${lacking.join(' and ')}; the store keeps what it had there`, key);
+    const isNew = ADDRESS_PARTS.some((name) => body[name] !== before[name]);
+    if (isNew && lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
+      this.#notice(`address: sent without ${listed(lacking)}; the store keeps what it had there`, key);
   }
 
   /** Records of blocks that stand in the source as they did. */

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Contact } from '../../src/model/mapped-record.ts';
+import { newContactKey } from '../../src/model/operation.ts';
 import { readShard } from '../../src/plan/plan-file.ts';
+import type { PlanOptions } from '../../src/plan/plan-import.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { ledgerOf, planOf, product, products, record, rejected, skipped } from './plan-of.ts';
 
@@ -233,15 +235,31 @@ describe('a contact with a part of its address', () => {
   };
 
   it.each<[Contact, string]>([
-    [{ address: 'High St 1', city: 'Leeds' }, 'zip'],
-    [{ address: 'High St 1' }, 'zip and city'],
-    [{ zip: 'LS1' }, 'address and city'],
+    [{ address: 'High St 1', city: 'Leeds', state: 'Yorks', country: 'GB' }, 'zip'],
+    [{ address: 'High St 1' }, 'zip, city, state and country'],
+    [{ address: 'Weg 1', zip: '01067', city: 'Dresden', country: 'DE' }, 'state'],
   ])('is named, since the store keeps the other part: %j', async (body, lacking) => {
     const message = `address: sent without ${lacking}; the store keeps what it had there`;
     expect(await planned(body)).toMatchObject([{ message, records: 1 }]);
   });
 
   it('is not named with all of it, or none', async () => {
-    expect(await planned({ address: 'High St 1', zip: 'LS1', city: 'Leeds' }, { name: 'Ann' })).toEqual([]);
+    const whole = { address: 'High St 1', zip: 'LS1', city: 'Leeds', state: 'Yorks', country: 'GB' };
+    expect(await planned(whole, { name: 'Ann' })).toEqual([]);
+  });
+
+  it('is not named where its address stays, or where it is created', async () => {
+    const sent = { name: 'Ann', zip: 'LS1', city: 'Leeds' };
+    const mapped = (key: string, body: Contact) => [record(key, body, { line: 2 })];
+    const ledger = new MemoryLedger().put('1', sent);
+    const created = { zip: 'LS2', city: 'Leeds' };
+    const of = async (key: string, body: Contact, options: Partial<PlanOptions> = {}) =>
+      (await planOf({ mapped: mapped(key, body), resource: 'contacts', ledger, options })).plan.notices;
+    expect(await of('1', { ...sent, name: 'Anne' })).toEqual([]);
+    expect(await of('1', { ...sent, city: 'York' })).toHaveLength(1);
+    const key = newContactKey('ann@mail.example');
+    expect(await of(key, created, { changesInStore: () => undefined })).toEqual([]);
+    // A store that was not read may have the address.
+    expect(await of(key, created)).toHaveLength(1);
   });
 });
