@@ -331,9 +331,11 @@ function ofBreak(facts: RunFacts, what: 'Failed' | 'Interrupted'): Headline {
 function ofExport({ run, exported }: RunFacts): Headline {
   const one = resourceNoun(run.resource);
   if (exported !== null) {
-    const lines = counted(exported.lines, 'line');
+    const isTable = exported.isTable === true;
+    const lines = counted(exported.lines, isTable ? 'row' : 'line');
     const isAdded = exported.mode === 'append' && exported.begun !== true;
-    const where = isAdded ? `${lines} added to the file` : `${lines} in the file`;
+    const added = isTable ? 'added or updated in the table' : 'added to the file';
+    const where = `${lines} ${isAdded ? added : isTable ? 'in the table' : 'in the file'}`;
     const isSame = exported.lines === exported.items || run.since !== undefined;
     return said(`${counted(exported.items, one)} ${isSame ? 'exported' : 'read'}, ${where}.`);
   }

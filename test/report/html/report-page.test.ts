@@ -77,6 +77,13 @@ describe('the report page', () => {
     expect(all).toContain('0 lines, because nothing is new or changed');
     expect(text('.headline')).toEqual(['3,204 orders read, 0 lines in the file.']);
     expect(all).not.toContain(exported?.location);
+    const table = exported && { ...exported, mode: 'append' as const, isTable: true as const };
+    const headlineOf = async (begun?: true) =>
+      (
+        await pageOf({ facts: { ...facts, exported: table && { ...table, ...(begun && { begun }) } }, view })
+      ).text('.headline');
+    expect(await headlineOf()).toEqual(['3,204 orders exported, 3,204 rows added or updated in the table.']);
+    expect(await headlineOf(true)).toEqual(['3,204 orders exported, 3,204 rows in the table.']);
   });
 
   it('says who approved a plan: nobody has one of a release', async () => {
