@@ -7,7 +7,9 @@ const VIEW = { now: NOW, program: 'storeferry', version: '1.2.3' };
 const HOSTILE = 'shirt @admin <img src=x onerror=alert(1)> ![x](https://evil.example) | `code` # **b**';
 
 it('renders a plan as Markdown that begins with the same line for every plan of the job', () => {
-  const text = documentMarkdown(runDocument(facts({ kind: 'plan', status: 'planned' }), VIEW));
+  const shown = { ...facts({ kind: 'plan', status: 'planned' }), reportFile: '.storeferry/x/report.html' };
+  const text = documentMarkdown(runDocument(shown, VIEW));
+  expect(text).not.toContain('report.html');
   const [first, second] = text.split('\n');
   expect(first).toMatch(/^<!-- storeferry plan [\w-]+ -->$/);
   expect(second).toMatch(/^### Plan of /);

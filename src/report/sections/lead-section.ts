@@ -42,7 +42,7 @@ export function leadSection(facts: RunFacts, view: View): Section | null {
     const why = onlyIn('page', [styled('strong', 'Why:'), ' ']);
     blocks.push(paragraph([[why, foreign(run.error ?? '')]], { role: 'problem' }));
   } else if (run.error !== null) blocks.push(paragraph([sentence], { role: 'problem', only: 'message' }));
-  if (reportFile !== null) blocks.push(paragraph([`Report: ${reportFile}`], { only: 'text' }));
+  if (reportFile !== null) blocks.push(paragraph([`Report: ${reportFile}`], { role: 'file', only: 'text' }));
   if (plan !== null) blocks.push(...unusualPrices(facts, plan));
   return { id: 'lead', title: null, blocks };
 }
