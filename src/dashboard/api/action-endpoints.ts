@@ -225,7 +225,7 @@ async function takeCorrections({ dashboard }: RouteParts, request: Call['request
   await audit(dashboard, request, { action: 'upload', job: run.job, run: run.id });
 }
 
-/** The id of the run that a key of a token stands for: the same for the same key, and no other token can find it. */
+/** The id of the run that a key of a token stands for: the same for the same key and name of a token, also of a later token with that name. */
 function idOfKey(token: string, key: string) {
   const bytes = hash('sha256', JSON.stringify([token, key]), 'buffer').subarray(0, ID_LENGTH);
   return [...bytes]
