@@ -159,8 +159,9 @@ export async function retryNotice(
   const retries = await state.runs.list({ job, kinds: ['retry'] });
   const newest = retries.find(({ retryOf }) => retryOf === id);
   if (newest === undefined) return null;
-  const how =
-    newest.status === 'running' ? 'is sending rows of this run now' : 'has sent rows of this run already';
+  const sent =
+    newest.totals?.applied === 0 ? 'has sent no row of this run' : 'has sent rows of this run already';
+  const how = newest.status === 'running' ? 'is sending rows of this run now' : sent;
   return {
     tone: 'warning',
     text: `Run ${newest.id}, a retry, ${how}. What it rejected again is corrected there; what the store took is left out here.`,
