@@ -286,6 +286,8 @@ const undoFacts = z.object({
   of: text,
   /** When the job runs next by itself would send the same again: its schedule; null if it has none. */
   schedule: text.nullable(),
+  /** Set if the undone run was a copy for a store that no job is for: no run sends the same again. */
+  hasNoJob: z.literal(true).exactOptional(),
   /** Deleted products that are created again, under new ids; the first of them with their earlier ids. */
   recreated: z.object({
     records: integer,

@@ -136,6 +136,8 @@ for (const [state, describeState, start] of STATES) {
       const changed = await held(production);
       expect(changed.size).toBe(PRODUCTS - 2);
       expect(changed.get('p-1')).toMatchObject({ variants: [{ price: 23.99 }] });
+      // No job is for this store, so none would send it again.
+      expect((await workspace.storeferry('undo', sent)).stdout).not.toContain('the next run of');
       await approved(workspace, 'undo', sent);
       expect(await held(production)).toEqual(now);
       expect((await workspace.storeferry('history', 'p-1', '--store', 'production')).stdout).toContain(

@@ -36,7 +36,7 @@ export function undoSection(facts: RunFacts): Section | null {
       `Deleted are ${one}s that the run sent for the first time. Whether the store had them before is not known.`,
     kept.length > 0 &&
       `The run added fields (${listed(kept.map(({ field, records }) => `${field} in ${counted(records, one)}`))}): they may stay, because the API does not empty a field that a request leaves out.`,
-    sourceWords(run.job, undo.schedule),
+    undo.hasNoJob !== true && sourceWords(run.job, undo.schedule),
   ];
   const blocks: Block[] = [paragraph(notes)];
   if (items.length > 0) blocks.unshift({ kind: 'list', style: 'notes', title: 'Not undone', items });

@@ -1,6 +1,6 @@
 import { countUnder, isJsonObject, withoutUndefined } from '../../model/json-object.ts';
 import type { Mapped } from '../../model/mapped-record.ts';
-import type { Plan } from '../../model/plan.ts';
+import type { Plan, UndoFacts } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
 import { readPlan } from '../../plan/plan-file.ts';
@@ -76,12 +76,13 @@ export async function planUndo(
 ): Promise<Plan> {
   const { job, store } = request;
   const ledger = context.state.ledger(importTarget(run));
-  const { source, records, renamed, keepsIds } = undoneRecords(
-    context,
-    run,
-    undo,
-    job.schedule?.cron ?? null,
-  );
+  const undone = await context.state.runs.get(undo.of);
+  const hasNoJob =
+    undone?.copy !== undefined && request.senders?.some((one) => one.job === job.name) !== true;
+  const { source, records, renamed, keepsIds } = undoneRecords(context, run, undo, {
+    schedule: job.schedule?.cron ?? null,
+    ...(hasNoJob && { hasNoJob }),
+  });
   const method = (await changesUrls(context.artifacts, store)) ? 'put' : 'create';
   return await planRecords(context, run, {
     // A mirror, since it may delete.
@@ -107,7 +108,12 @@ const UNSURE = [
 const FORGOTTEN = ['forgotten', 'its earlier values were forgotten on request'] as const;
 
 /** What a run changed, as the records that undo it. */
-function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, schedule: string | null) {
+function undoneRecords(
+  context: RunContext,
+  run: Run,
+  { of, only }: RunPart,
+  again: Pick<UndoFacts, 'schedule' | 'hasNoJob'>,
+) {
   const { state, signal, artifacts } = context;
   const target = importTarget(run);
   const ledger = state.ledger(target);
@@ -230,7 +236,7 @@ function undoneRecords(context: RunContext, run: Run, { of, only }: RunPart, sch
       const created = recreated.filter(({ key }) => !sameIds.has(key));
       return {
         of,
-        schedule,
+        ...again,
         recreated: { records: created.length, examples: created.slice(0, KEYS_NAMED) },
         kept: [...kept].map(([field, records]) => ({ field, records })),
         left: [...left.values()].sort((one, other) => other.records - one.records),
