@@ -230,10 +230,11 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   };
   try {
     // Only the definition of the called command is loaded, or of the command whose help is requested.
-    const called = program.parseOptions([...args]).operands.slice(0, 2);
+    const [first, second] = program.parseOptions([...args]).operands;
+    const called = first === 'help' ? second : first;
     for (const { name, summary, load } of COMMANDS) {
       const command = program.command(name).description(summary);
-      if (!called.includes(name)) continue;
+      if (called !== name) continue;
       const finish = (given: number) => {
         code = given;
       };

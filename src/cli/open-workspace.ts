@@ -39,8 +39,8 @@ export interface Work {
   readonly events: AsyncIterable<WorkEvent>;
   /**
    * How it ended, also where it failed after it began. Rejects where it could not begin: with an error whose `code` is `usage`,
-   * `configuration`, `locked`, `state`, or `interrupted` while it waited. Later only where its lock was lost (`locked`) or its end could
-   * not be recorded (`state`). An error with none of these codes is a bug.
+   * `configuration`, `locked`, `state`, or `interrupted` while it waited. Later only where its lock was lost (`locked`), or its end or its
+   * entry in the audit log could not be recorded (`state`). An error with none of these codes is a bug.
    */
   readonly result: Promise<WorkResult>;
   /** As Ctrl-C: finishes the requests in flight; the next run of the job continues. */
@@ -135,8 +135,8 @@ export async function openWorkspace(directory: string): Promise<StoreferryWorksp
         throw error;
       });
       const { id: run, job, status, error } = report.run;
-      await record(report.run);
       await notify(report);
+      await record(report.run);
       return { ...jsonSummary(report, open.workspace.dir), run, job, status, error };
     } catch (error) {
       await record(null);

@@ -350,7 +350,8 @@ async function* walkBlocks(
 
 const SECOND_HEADER = {
   code: 'second-header',
-  message: 'this row is a repeated header, or has units or explanations, but no data: delete it',
+  message:
+    'this row is a repeated header, or has units or explanations, but no data: delete it, or, if it is a record, correct its numbers',
 };
 const A_HEADING = { code: 'a-heading', message: 'a heading, no product' };
 

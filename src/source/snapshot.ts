@@ -253,7 +253,6 @@ async function findSource(path: string, watch: string | undefined, access: FileA
   } catch (error) {
     if (!(error instanceof NoFileError) || watch === undefined) throw error;
     const failed = join(dirname(watch), 'failed');
-    // Inboxes of other jobs may be in the same folder.
     const ofJob = await findFiles(join(failed, `*-${basename(watch)}`), access).catch(() => []);
     const moves = ofJob.flatMap(({ path: place }) => {
       const arrived = CLAIMED.exec(basename(place))?.[2];

@@ -60,7 +60,10 @@ function notText(recognised: Recognised, name: string): SourceError {
     case 'mistaken':
       return refused(`${recognised.what}, not a CSV file`, googleSheetHint(name) ?? recognised.hint);
     case 'zip':
-      return refused('packed twice: it contains another zip file', 'Compress the CSV file itself.');
+      return refused(
+        'a zip file or a workbook that is packed again',
+        'Unpack it once, and name what comes out.',
+      );
     case 'gzip':
       return refused('packed twice: it contains another gzip file', 'Compress the CSV file itself.');
     case 'table':

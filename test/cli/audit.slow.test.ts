@@ -7,6 +7,7 @@ import { openWorkspace } from '../../src/cli/open-workspace.ts';
 import { setupNightly } from '../support/nightly.ts';
 import { delay } from '../support/store/faults.ts';
 import { until } from '../support/until.ts';
+import { startWebhook } from '../support/webhook.ts';
 
 const me = `${userInfo().username}@${hostname()}`;
 
@@ -80,6 +81,20 @@ it('the audit log has who ran, planned, approved and was refused, for people and
       .digest('hex'),
   ).toBe(own);
   expect(hashed).toMatchObject({ job: 'a\u200bb', outcome: 'refused' });
+});
+
+it('the library notifies of a run whose audit entry could not be written', async () => {
+  await using hook = await startWebhook();
+  await using nightly = await setupNightly(5, { notify: `{ url: "${hook.url}", on: [done] }` });
+  const { workspace, store } = nightly;
+  await workspace.write('.env', `STORE_API_KEY=${store.apiKey}\n`);
+  await workspace.storeferry('plan', 'nightly');
+  await using library = await openWorkspace(workspace.dir);
+  const database = new DatabaseSync(join(workspace.dir, '.storeferry', 'state.db'));
+  database.exec('DROP TABLE audit');
+  database.close();
+  await expect(library.run('nightly').result).rejects.toThrow();
+  expect(hook.calls).toHaveLength(1);
 });
 
 it('the library records an action when its run begins, and what it refuses', async () => {

@@ -193,6 +193,12 @@ describe('gzip', () => {
 
   it('is refused when packed twice, or when no CSV is in it', async () => {
     expect((await refusal({ 'a.gz': gzipSync(gzipSync(CSV)) }, 'a.gz')).message).toContain('packed twice');
+    const workbook = makeZip([{ name: '[Content_Types].xml', content: 'x' }]);
+    const { message, hint } = await refusal({ 'a.xlsx.gz': gzipSync(workbook) }, 'a.xlsx.gz');
+    expect([message, hint]).toEqual([
+      'The source a.xlsx.gz is a zip file or a workbook that is packed again.',
+      'Unpack it once, and name what comes out.',
+    ]);
     expect((await refusal({ 'a.gz': gzipSync('%PDF-1.7') }, 'a.gz')).message).toContain('PDF');
     expect((await refusal({ 'a.gz': gzipSync('') }, 'a.gz')).message).toContain('empty');
   });
@@ -313,7 +319,7 @@ describe('a zip', () => {
     ['of wrong checksum', [{ name: 'a.csv', content: CSV, checksum: 1 }], /checksum/],
     ['longer than it says', [{ name: 'a.csv', content: CSV, size: 3 }], /too many bytes/],
     ['nothing', [{ name: 'shop/', content: '' }], /no files/],
-    ['a zip again', [{ name: 'a.zip', content: makeZip([{ name: 'a.csv', content: CSV }]) }], /packed twice/],
+    ['a zip again', [{ name: 'a.zip', content: makeZip([{ name: 'a.csv', content: CSV }]) }], /packed again/],
     [
       'an image',
       [{ name: 'a.png', content: Buffer.from('89504e470d0a1a0a', 'hex') }],

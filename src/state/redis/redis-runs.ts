@@ -207,7 +207,8 @@ const OUTCOME_KINDS = { a: 'applied', d: 'applied', r: 'rejected', u: 'unsent', 
 /**
  * `Runs.record` in one step: no process sees a mark without its outcome, and nothing is written without the lock of the fence. An
  * outcome replaces an earlier one of its operation, also in the sums. Each process numbers its calls, so that a call that
- * Redis receives twice, because the connection broke before its answer, counts its requests once.
+ * Redis receives twice, because the connection broke before its answer, counts its requests once, unless it has changed rows that it
+ * was decided by: then it is decided again.
  *
  * KEYS: those of APPLY_ROWS, bodies, keys of jobs, outcomes, tally, refusals, unsent, changed ids, whether products are indexed, the
  * keys to index, the prefix of the lists of versions, the run's list of keys, the sizes of versions, deletes, observations.

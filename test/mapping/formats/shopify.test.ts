@@ -176,6 +176,7 @@ describe('shopify-products', () => {
     expect(rejected.map(({ reason, rows }) => [reason.code, reason.line, rows])).toEqual([
       ['second-header', 3, 1],
     ]);
+    expect(rejected[0]?.reason.message).toContain('or, if it is a record, correct its numbers');
   });
 
   test('hides what is a draft or archived, in any case', async () => {
