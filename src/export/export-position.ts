@@ -161,6 +161,8 @@ export function selectChanges(
     known: new Map(before),
     new: 0,
     changed: 0,
+    /** Orders that the files have had, like that or otherwise. */
+    seen: 0,
     firstId: '',
     lastId: '',
   };
@@ -172,6 +174,7 @@ export function selectChanges(
         const id = isPlainObject(fields) ? (exactText(fields['id']) ?? '') : '';
         // An order without an id is its content.
         const key = id === '' ? `#${print}` : id;
+        if (before.has(key)) found.seen++;
         const known = found.known.get(key);
         if (known === print) return [];
         found.known.set(key, print);

@@ -35,9 +35,16 @@ function failingFrom(folder: RunFolder, n: number): RunFolder {
   });
 }
 
-function write(run: string, orders: readonly object[], kept: RunFolder, store = STORE) {
+function write(
+  run: string,
+  orders: readonly object[],
+  kept: RunFolder,
+  store = STORE,
+  more: { readonly filter?: ExportJob['filter']; readonly createdSince?: string } = {},
+) {
+  const { filter, createdSince = null } = more;
   return writeNewFile({
-    job,
+    job: { ...job, ...(filter && { filter }) },
     access: { workspaceDir: dir },
     kept,
     store,
@@ -46,7 +53,7 @@ function write(run: string, orders: readonly object[], kept: RunFolder, store = 
     reading: async function* () {
       yield orders.map((order) => JSON.stringify(order));
     },
-    createdSince: null,
+    createdSince,
     limit: undefined,
     signal: new AbortController().signal,
   });
@@ -109,4 +116,21 @@ it('needs to read recent orders only, for a week after a full pass by the same f
   expect(await since('2030-01-01')).toBeNull();
   expect(await since('2030-01-03', { filter: { status: 'paid' } })).toBeNull();
   expect(readableSince(await readPosition(kept, '//other.example'), {}, at('2030-01-03'))).toBeNull();
+});
+
+it('counts the orders of earlier files that have left the filter, or the store', async () => {
+  const kept = folderArtifacts(join(dir, 'artifacts')).run('export-fresh');
+  const filter = { status: ['paid'] };
+  const orders = (...states: readonly string[]) => states.map((status, id) => ({ id: id + 1, status }));
+  const notes = async (run: string, states: readonly string[], createdSince?: string) => {
+    const more = { filter, ...(createdSince !== undefined && { createdSince }) };
+    return (await write(run, orders(...states), kept, STORE, more)).notes;
+  };
+  const left = (count: number) =>
+    `Orders of earlier files that are no longer in the store, or no longer have the values of \`filter\`: ${count}. No file says so.`;
+  expect(await notes('run-1', ['paid', 'paid', 'paid', 'open'])).toEqual([]);
+  const nothing = 'Nothing is new or changed, so there is no file.';
+  expect(await notes('run-2', ['paid', 'canceled', 'paid', 'open'])).toEqual([nothing, left(1)]);
+  expect(await notes('run-3', ['paid', 'canceled'], '2030-01-01')).toEqual([nothing]);
+  expect(await notes('run-4', ['paid', 'canceled', 'canceled', 'paid'])).toEqual([left(2)]);
 });

@@ -11,6 +11,7 @@ import { type RunFolder, sha256OfBytes } from '../../state/artifacts.ts';
 import type { FileAccess } from '../../state/file-access.ts';
 import { readCsv } from '../../tables/open-table.ts';
 import type { TablePass } from '../../tables/write-table.ts';
+import { grouped } from '../../text/printable.ts';
 import { arrangeOrders, filterOrders } from '../arrange-orders.ts';
 import {
   afterFullPass,
@@ -253,12 +254,22 @@ export async function writeNewFile(options: NewFileOptions) {
     return arrangeOrders(limit === undefined ? selected.orders : firstOf(selected.orders, limit), job);
   };
   for await (const batch of items()) if (batch.length > 0) break;
+  /** Orders that readers of the files still count; known where all were read. */
+  const leftNotes = () => {
+    const left = createdSince === null ? before.size - selected.found.seen : 0;
+    return left > 0
+      ? [
+          `Orders of earlier files that are no longer in the store, or no longer have the values of \`filter\`: ${grouped(left)}. No file says so.`,
+        ]
+      : [];
+  };
   const { found } = selected;
   if (found.new + found.changed === 0) {
     // An empty store leaves the position of the one whose orders are in the files.
     const isOtherStore = last !== undefined && position.prints === null;
     if (limit === undefined && next !== position && !isOtherStore) await keepPosition(kept, next);
-    return { location: null, lines: 0, bytes: 0, notes: ['Nothing is new or changed, so there is no file.'] };
+    const notes = ['Nothing is new or changed, so there is no file.', ...leftNotes()];
+    return { location: null, lines: 0, bytes: 0, notes };
   }
   const number = (last?.number ?? 0) + 1;
   const place = filledPlace(job.destination, { number, run, readAt });
@@ -302,7 +313,7 @@ export async function writeNewFile(options: NewFileOptions) {
   };
   await placeFile({ access, job, kept, signal }, manifest);
   await movePosition(kept, next, manifest, selected.found.known);
-  return { location: destination.location, lines, bytes, notes };
+  return { location: destination.location, lines, bytes, notes: [...notes, ...leftNotes()] };
 
   async function write(to: Destination) {
     const shape = await shapeOf(job, readAt, items);
