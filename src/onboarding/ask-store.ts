@@ -214,7 +214,9 @@ export function currencyOf(text: string | undefined): string | undefined {
 }
 
 /** The file that connects the ids of the store with a field of the source. */
-export type CrosswalkAnswer = NonNullable<NewJob['crosswalk']> & { readonly copyOf: string | undefined };
+export type CrosswalkAnswer =
+  | 'store'
+  | (Exclude<NonNullable<NewJob['crosswalk']>, 'store'> & { readonly copyOf: string | undefined });
 
 /** Where a job looks for ids that it does not have yet. */
 const CROSSWALK_PATH = 'contact-ids.csv';
@@ -238,6 +240,11 @@ export async function askCrosswalk(
         name: 'A second CSV file with ids and e-mails of the store',
         description: 'A crosswalk, such as an export of the contacts of the store.',
       },
+      fields.includes('email') && {
+        value: 'store',
+        name: 'From the store itself, by e-mail address',
+        description: 'If the store lists or finds contacts, as probe shows, or after contacts scan.',
+      },
       isMapped && { value: 'source', name: 'From the file itself: the mapping has a column for them' },
       { value: 'later', name: `I do not have one yet (the job will look for ${CROSSWALK_PATH})` },
     ]),
@@ -245,6 +252,7 @@ export async function askCrosswalk(
   });
   if (from === 'later')
     return { path: CROSSWALK_PATH, match: preferred, field: undefined, id: 'id', copyOf: undefined };
+  if (from === 'store') return 'store';
   if (from !== 'file') return null;
   const found = await askFile(inquiry, 'crosswalkFile', 'The crosswalk (CSV)', effects);
   if (found === undefined) return null;

@@ -457,6 +457,7 @@ function composeWorkspace({
   const { written } = source;
   const mapping = guess.mapping ?? freeYamlName(join(dir, 'mappings'), name);
   const { delimiter } = reading;
+  const ids = crosswalk === 'store' ? null : crosswalk;
   const read = { ...reading, delimiter: delimiter && (delimiterName(delimiter) ?? delimiter) };
   return {
     dir,
@@ -467,11 +468,10 @@ function composeWorkspace({
     sandbox: store.isSandbox,
     copies: [
       ...copyTo(written.path, source.copyOf),
-      ...copyTo(crosswalk?.path, crosswalk?.copyOf),
+      ...copyTo(ids?.path, ids?.copyOf),
       ...copyTo(pictures && files?.copy, files?.from),
     ],
-    crosswalkToCome:
-      crosswalk !== null && crosswalk.copyOf === undefined && !existsSync(resolve(dir, crosswalk.path)),
+    crosswalkToCome: ids !== null && ids.copyOf === undefined && !existsSync(resolve(dir, ids.path)),
     job: {
       name,
       imports: spec.import,

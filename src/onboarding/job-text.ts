@@ -53,6 +53,7 @@ export interface NewJob {
   readonly params: NonNullable<MappingSpec['params']>;
   readonly paramValues: Readonly<Record<string, string>>;
   readonly crosswalk?:
+    | 'store'
     | {
         readonly path: string;
         readonly match: string;
@@ -130,6 +131,8 @@ function crosswalkLines({ crosswalk }: NewJob) {
       '# file with id and e-mail provides them:',
       '# crosswalk: { path: contact-ids.csv, match: email, id: id }',
     ];
+  if (crosswalk === 'store')
+    return ['# The contacts of the store are found by their e-mail addresses.', 'crosswalk: store'];
   return [
     '# The store updates contacts by id only: this file has its ids and a field of the source.',
     'crosswalk:',

@@ -104,11 +104,13 @@ export function composeFiles(workspace: NewWorkspace): NewFile[] {
 export function leftToDo({ crosswalkToCome, job, unset }: NewWorkspace): string[] {
   const { crosswalk } = job;
   return [
-    ...(crosswalk === undefined || !crosswalkToCome
-      ? []
-      : [
-          `Put the ids of the store into ${crosswalk.path}: a CSV file with the columns ${crosswalk.id} and ${crosswalk.match}.`,
-        ]),
+    ...(crosswalk === 'store'
+      ? [`Find out how the store finds contacts: storeferry probe ${job.store}`]
+      : crosswalk === undefined || !crosswalkToCome
+        ? []
+        : [
+            `Put the ids of the store into ${crosswalk.path}: a CSV file with the columns ${crosswalk.id} and ${crosswalk.match}.`,
+          ]),
     ...unset.map((variable) => `Set ${variable} in .env or in the environment.`),
   ];
 }

@@ -221,6 +221,12 @@ describe('init by flags', () => {
     expect(await runCommandLine(['-C', crm.dir, 'init', ...source], terminal)).toBe(2);
     expect(err()).toContain('--crosswalk FILE');
 
+    const ofStore = join(crm.dir, 'of-store');
+    const done = await crm.storeferry('init', ofStore, ...source, '--crosswalk', 'store');
+    expect(done.stdout).toContain('storeferry probe main');
+    const text = await readFile(join(ofStore, 'jobs/hubspot-contacts.yaml'), 'utf8');
+    expect(text).toContain('\ncrosswalk: store\n');
+
     const made = await crm.storeferry('init', ...source, '--crosswalk', join(crm.dir, 'ids.csv'));
     expect(made.stdout).toContain('1 contact');
     expect(made.code).toBe(0);

@@ -237,7 +237,7 @@ function unansweredQuestions(questions: readonly AskedQuestion[]) {
   const values = choices.map(({ value }) => delimiterName(value) ?? value).join(', ');
   const hint =
     id === 'crosswalk'
-      ? 'Give --crosswalk FILE: a CSV file with the columns id and email.'
+      ? 'Give --crosswalk store (ids from the store itself), or --crosswalk FILE: a CSV file with the columns id and email.'
       : id === 'password'
         ? 'Set SFTP_PASSWORD in the environment or in .env (there is no option for it: others could read it).'
         : `Give ${option} with ${id.startsWith('param.') ? `${text}=VALUE` : `one of: ${values}`}.${id === 'imports' ? ` ${OTHER_HEADER}` : ''}`;

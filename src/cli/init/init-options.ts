@@ -58,7 +58,7 @@ export const INIT_OPTIONS = {
     nameAndValue,
   ),
   param: optionalOption('name=value', 'a parameter of the mapping; may be repeated', nameAndValue),
-  crosswalk: text('file', 'for contacts: the CSV file with ids and e-mails'),
+  crosswalk: text('file', 'for contacts: the CSV file with ids and e-mails, or `store`'),
   crosswalkMatch: text('column', 'its column that identifies a contact'),
   crosswalkId: text('column', "its column with the store's id"),
   job: text('name', 'the name of the job'),
@@ -133,7 +133,7 @@ export function draftOf(options: InitOptions): JobDraft {
   const chosen = {
     storeKind: sandbox ? 'sandbox' : storeUrl && 'own',
     place: copy ? 'copy' : undefined,
-    crosswalk: crosswalk && 'file',
+    crosswalk: crosswalk === 'store' ? 'store' : crosswalk && 'file',
     schedule: schedule && 'other',
   };
   return answerDraft(
