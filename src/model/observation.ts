@@ -19,7 +19,10 @@ export interface StoreEdit {
  * sent.
  */
 export interface Observation {
-  /** Fields that the store answers otherwise than they were sent, with the digest of the answered value; empty where it answered none. */
+  /**
+   * Fields that the store answers otherwise than they were sent, with the digest of the answered value; empty where it answered none, and
+   * of a contact that was subscribed without our doing.
+   */
   readonly altered: Readonly<Record<string, string>>;
   readonly edited: Readonly<Record<string, StoreEdit>>;
 }
@@ -84,6 +87,8 @@ interface ObservedAnswer {
   readonly answer: unknown;
   /** What was known before; undefined: nothing, so that this answer is the first to compare with. */
   readonly before: Observation | undefined;
+  /** Fields to be sent: those that the ledger does not have are edited where the store has a value of its own. Left out: none. */
+  readonly toSend?: readonly string[] | undefined;
   /** Fields that the store is known to answer as they are sent, also where nothing was observed. */
   readonly unaltered: readonly string[];
   /** Milliseconds since the epoch. */
@@ -92,14 +97,15 @@ interface ObservedAnswer {
 
 /**
  * What is known after an answer. A field that was sent has the answered value from then on. One that was not sent is edited where the
- * answer has neither its value in the ledger nor the one that the store has last made of it; fields that the ledger does not have are the
- * store's own.
+ * answer has neither its value in the ledger nor the one that the store has last made of it. Fields that the ledger does not have are the
+ * store's own, until they are to be sent.
  */
 export function observeAnswer({
   body: json,
   sent,
   answer,
   before,
+  toSend = [],
   unaltered,
   at,
 }: ObservedAnswer): Observation {
@@ -138,10 +144,42 @@ export function observeAnswer({
     }
     if (known !== undefined) altered[name] = known;
     if (isAlike || digest === known) continue;
-    const isKnown = edit !== undefined && valueDigest(name, edit.value) === digest;
-    edited[name] = isKnown ? edit : { value, since: at };
+    edited[name] = editOf(name, value, edit, at);
+  }
+  const { subscribed } = answered;
+  const known: Observation['altered'] = {
+    ...before?.altered,
+    ...(subscribed === true && { subscribed: '' }),
+  };
+  for (const name of new Set([...Object.keys(known), ...Object.keys(before?.edited ?? {}), ...toSend])) {
+    if (Object.hasOwn(body, name)) continue;
+    const [made, edit, value] = [known[name], before?.edited[name], member(answered, name)];
+    if (made !== undefined) altered[name] = made;
+    if (value === undefined || !toSend.includes(name)) {
+      if (edit !== undefined) edited[name] = edit;
+    } else if (
+      sent?.includes(name) === false &&
+      valueDigest(name, value) !== made &&
+      isStoresOwn(name, value, made)
+    )
+      edited[name] = editOf(name, value, edit, at);
   }
   return { altered, edited };
+}
+
+function editOf(name: string, value: unknown, known: StoreEdit | undefined, at: number): StoreEdit {
+  const isKnown = known !== undefined && valueDigest(name, known.value) === valueDigest(name, value);
+  return isKnown ? known : { value, since: at };
+}
+
+/**
+ * Whether somebody gave a field that was never sent this value, rather than the store by itself. Nobody is subscribed without a word who
+ * has unsubscribed, and nothing holds back that somebody does. Variants always have values of the store.
+ */
+function isStoresOwn(name: string, value: unknown, made: string | undefined) {
+  if (name === 'subscribed') return value === false && made === '';
+  if (['url', 'options', 'variants'].includes(name)) return false;
+  return !isEmpty(value) && value !== false && value !== 0 && !(name === 'type' && value === 'physical');
 }
 
 /** Whether a store that has `answered` in this field may have made it of `sent`. Stock does not count: sales change it. */

@@ -6,7 +6,7 @@ import {
   type KnownBlocks,
 } from '../model/block-index.ts';
 import type { Guard, GuardHit } from '../model/guard.ts';
-import { objectsIn } from '../model/json-object.ts';
+import { type JsonObject, member, objectsIn } from '../model/json-object.ts';
 import type {
   DeferredRecord,
   FieldChange,
@@ -33,6 +33,7 @@ import {
   LIKENESSES_FILE,
   LineWriter,
   REJECTIONS_FILE,
+  REPLACED_FILE,
   rejectionLine,
 } from './plan-file.ts';
 import { PlanTally, type Standing, type TalliedRecord } from './plan-tally.ts';
@@ -157,6 +158,7 @@ export class PlanDraft {
   #likenesses: LineWriter | undefined;
   /** Most plans hold nothing. */
   #held: LineWriter | undefined;
+  #replaced: LineWriter | undefined;
   readonly #blocks: LineWriter | undefined;
   /** Whether all records since the last end of a block stay unchanged in later runs, once this run has sent them. */
   #mayKeepBlock = true;
@@ -323,7 +325,7 @@ export class PlanDraft {
   }
 
   get #writers() {
-    const lines = [this.#rejections, this.#likenesses, this.#held, this.#blocks];
+    const lines = [this.#rejections, this.#likenesses, this.#held, this.#replaced, this.#blocks];
     const writers = [this.#shards, this.#renames, ...lines];
     return writers.filter((writer) => writer !== undefined);
   }
@@ -355,6 +357,7 @@ export class PlanDraft {
       const rejectionsSha256 = await this.#rejections.finish();
       const heldSha256 = await this.#held?.finish();
       await this.#likenesses?.finish();
+      await this.#replaced?.finish();
       await this.#blocks?.finish();
       await this.#passToLedger(1);
       return { upserts, renames, rejectionsSha256, ...(heldSha256 !== undefined && { heldSha256 }) };
@@ -470,6 +473,7 @@ export class PlanDraft {
       const isCreated = changesInStore !== undefined && isNewContactKey(record.key);
       if (resource === 'contacts' && !isCreated)
         this.tally.countSentContact(record.key, JSON.parse(record.body), JSON.parse(acknowledged));
+      this.#noteReplaced(record.key, update?.replaced ?? {});
       if (losesPrices === true && hasSeveralPrices(record.body)) this.tally.countPriceLoss(record.key);
       this.#send(compared);
       return;
@@ -515,7 +519,7 @@ export class PlanDraft {
     const changes = fieldChanges(acknowledged, body, (paired) => {
       variants = paired;
       this.tally.moves.add(key, paired);
-    });
+    }).map((change) => ({ ...change, old: member(update?.replaced ?? {}, change.field) ?? change.old }));
     if (changes.length === 0) return { standing: same, ...NO_HITS };
     const found = this.watch.hitsOfChanged(key, changes, variants);
     if (found.held) return { standing: 'changed', ...found };
@@ -556,6 +560,14 @@ export class PlanDraft {
     this.#held ??= new LineWriter(this.#options.folder, HELD_FILE);
     const before = mark?.fingerprint ?? null;
     this.#held.add(heldLine({ operation: makeOperation(compared, this.#options), before, hits }));
+  }
+
+  #noteReplaced(key: string, values: JsonObject): void {
+    const fields = Object.keys(values);
+    if (fields.length === 0) return;
+    for (const field of fields) this.tally.countReplaced(key, field);
+    this.#replaced ??= new LineWriter(this.#options.folder, REPLACED_FILE);
+    this.#replaced.add(`${JSON.stringify({ key, values })}\n`);
   }
 
   #countRecord(record: TalliedRecord, mark: LedgerMark | undefined, standing: Standing): void {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { z } from 'zod';
 import { type GuardHit, guardHitSchema } from '../model/guard.ts';
-import { isJsonObject, type Stored } from '../model/json-object.ts';
+import { isJsonObject, type JsonObject, type Stored } from '../model/json-object.ts';
 import type { Operation } from '../model/operation.ts';
 import {
   type Plan,
@@ -57,7 +57,7 @@ export const { write: writePlan, find: readPlan } = sealedFile(
 export async function removePlanFiles(folder: RunFolder): Promise<void> {
   await folder.remove([PLAN_FILE]);
   const shards = (await folder.list()).filter((name) => SHARD_FILE.test(name));
-  await folder.remove([...shards, REJECTIONS_FILE, LIKENESSES_FILE, HELD_FILE, BLOCKS_FILE]);
+  await folder.remove([...shards, REJECTIONS_FILE, LIKENESSES_FILE, HELD_FILE, REPLACED_FILE, BLOCKS_FILE]);
 }
 
 /**
@@ -107,6 +107,21 @@ export async function* readHeld(
 ): AsyncGenerator<readonly HeldRecord[]> {
   if (counts.held.records === 0) return;
   yield* readParsed(folder, HELD_FILE, parseHeldLine);
+}
+
+/** What somebody wrote in the store into fields that the run sent for the first time. */
+export const REPLACED_FILE = 'replaced.jsonl';
+const replacedSchema = z.object({ key: z.string(), values: z.record(z.string(), z.unknown()) });
+
+/** Those values by key. */
+export async function readReplaced(folder: RunFolder): Promise<ReadonlyMap<string, JsonObject>> {
+  const found = new Map<string, JsonObject>();
+  if (!(await folder.exists(REPLACED_FILE))) return found;
+  for await (const batch of readParsed(folder, REPLACED_FILE, (line) =>
+    replacedSchema.parse(JSON.parse(line)),
+  ))
+    for (const { key, values } of batch) found.set(key, values);
+  return found;
 }
 
 /** StateError if the file of rejections differs by a byte from what the plan has written. */

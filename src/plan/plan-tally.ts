@@ -347,6 +347,13 @@ export class PlanTally {
     if (found !== undefined) this.skips.add({ reason: found.reason, records: -1, rows: 0, spans: [] });
   }
 
+  countReplaced(key: string, field: string): void {
+    this.#notice(
+      `replaces what somebody wrote in the store, in a field that was not sent before: ${field}`,
+      key,
+    );
+  }
+
   countPriceLoss(key: string): void {
     this.lostPrices.products++;
     if (this.lostPrices.examples.length < EXAMPLES_KEPT) this.lostPrices.examples.push(key);

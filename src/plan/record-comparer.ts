@@ -1,6 +1,6 @@
 import type { BlockEnd, KnownBlocks } from '../model/block-index.ts';
 import type { GuardHit } from '../model/guard.ts';
-import { isJsonObject, type JsonObject } from '../model/json-object.ts';
+import { isJsonObject, type JsonObject, member } from '../model/json-object.ts';
 import type {
   DeferredRecord,
   ImportMode,
@@ -10,7 +10,7 @@ import type {
   ProductField,
   Resource,
 } from '../model/mapped-record.ts';
-import { type Observation, otherUrlIn } from '../model/observation.ts';
+import { isSameValue, type Observation, otherUrlIn } from '../model/observation.ts';
 import { isNewContactKey, type VariantStock } from '../model/operation.ts';
 import type { Reason } from '../model/reason.ts';
 import { StateError } from '../model/storeferry-error.ts';
@@ -24,7 +24,13 @@ import {
 } from '../state/state.ts';
 import { areBeyondAscii, isMisreading, quote } from '../text/printable.ts';
 import { fieldChanges } from './changes/field-changes.ts';
-import { holdOtherUrl, type PlannedUpdate, planUpdate, type UpdateRules } from './changes/plan-update.ts';
+import {
+  holdOtherUrl,
+  objectIn,
+  type PlannedUpdate,
+  planUpdate,
+  type UpdateRules,
+} from './changes/plan-update.ts';
 import { keepFields } from './patch-product.ts';
 import type { Predecessor, Predecessors } from './predecessors.ts';
 import { fingerprintOf, type UnplacedOperation } from './shard-writer.ts';
@@ -57,6 +63,8 @@ export interface UpdateOptions extends UpdateRules {
   readonly observe?:
     | ((products: readonly ProductToRead[]) => Promise<ReadonlyMap<string, ReadProduct>>)
     | undefined;
+  /** All bodies that were once acknowledged for these keys. */
+  readonly sentBefore?: ((keys: readonly string[]) => Promise<readonly (readonly string[])[]>) | undefined;
   /** The plan has the lock of the target: what it reads is kept. */
   readonly isLocked: boolean;
 }
@@ -65,7 +73,7 @@ export interface UpdateOptions extends UpdateRules {
 export interface ReadProduct {
   /** Undefined where nothing was observed before, and nothing is edited. */
   readonly observation: Observation | undefined;
-  readonly stock: VariantStock;
+  readonly stock?: VariantStock;
 }
 
 /** A product to read, and what is known of it. */
@@ -74,6 +82,8 @@ export interface ProductToRead extends StoredView {
   readonly id: number;
   /** The body in the ledger. */
   readonly body: string;
+  /** The fields of the source. */
+  readonly toSend: readonly string[];
 }
 
 /**
@@ -313,19 +323,25 @@ export class RecordComparer {
       ...change,
       ...(views[index] ?? { observation: undefined, doubted: null }),
     }));
-    const toRead = known.flatMap(({ key, id, acknowledged: body, observation, doubted }) =>
-      id === null || doubted === null ? [] : [{ key, id, body, observation, doubted }],
+    const toRead = known.flatMap(({ record, key, id, acknowledged: body, observation, doubted }) =>
+      id === null || doubted === null
+        ? []
+        : [{ key, id, body, observation, doubted, toSend: Object.keys(objectIn(record.body)) }],
     );
     const seen = (await updates.observe?.(toRead)) ?? new Map<string, ReadProduct>();
+    const observations = await this.#withoutOwn(
+      known.map((one) => ({ ...one, observation: seen.get(one.key)?.observation ?? one.observation })),
+      updates,
+    );
     return new Map([
       ...whole,
-      ...known.map(({ record, key, id, ...change }): readonly [string, PlannedUpdate] => {
+      ...known.map(({ record, key, id, ...change }, index): readonly [string, PlannedUpdate] => {
         const read = seen.get(key);
-        const observation = read?.observation ?? change.observation;
+        const observation = observations[index];
         const stock = read?.stock;
         const { body, restored } = record;
         const update = planUpdate({ ...change, restored, body, observation, stock }, updates);
-        const now = update.decided ?? read?.observation;
+        const now = update.decided ?? (read?.observation && observation);
         const fingerprint = change.mark?.fingerprint ?? IN_DOUBT;
         if (updates.isLocked && now !== undefined && fingerprint !== IN_DOUBT)
           this.observed.push({ key, fingerprint, observation: now });
@@ -336,6 +352,32 @@ export class RecordComparer {
         ];
       }),
     ]);
+  }
+
+  /** What is known of records, without edits of fields that neither ledger nor source have, or that have a value of an earlier request. */
+  async #withoutOwn(
+    records: readonly (Pick<ProductToRead, 'key' | 'observation'> &
+      Pick<ComparedRecord, 'record'> & { readonly acknowledged: string })[],
+    { sentBefore }: UpdateOptions,
+  ): Promise<readonly (Observation | undefined)[]> {
+    const found = records.map(({ key, acknowledged, record, observation }) => {
+      const [before, source] = [objectIn(acknowledged), objectIn(record.body)];
+      const beside = Object.keys(observation?.edited ?? {}).filter((name) => !Object.hasOwn(before, name));
+      return { key, observation, source, beside };
+    });
+    const asked = found.filter(({ beside }) => beside.length > 0).map(({ key }) => key);
+    const sent = asked.length === 0 ? [] : ((await sentBefore?.(asked)) ?? []);
+    const bodies = new Map(asked.map((key, index) => [key, sent[index]?.map(objectIn) ?? []]));
+    return found.map(({ key, observation, source, beside }) => {
+      if (observation === undefined || beside.length === 0) return observation;
+      const edits = Object.entries(observation.edited).filter(
+        ([name, { value }]) =>
+          !beside.includes(name) ||
+          (Object.hasOwn(source, name) &&
+            bodies.get(key)?.every((body) => !isSameValue(name, member(body, name), value)) !== false),
+      );
+      return { ...observation, edited: Object.fromEntries(edits) };
+    });
   }
 
   /** A resend is of whole records, by their urls; those that the store is known to have under others are held. */
@@ -356,7 +398,7 @@ export class RecordComparer {
         ? []
         : [{ ...record, observation }];
     });
-    const toRead = moved.flatMap(({ id, ...record }) => (id === null ? [] : [{ ...record, id }]));
+    const toRead = moved.flatMap(({ id, ...record }) => (id === null ? [] : [{ ...record, id, toSend: [] }]));
     const seen = await observe?.(toRead).catch((error: unknown) => {
       // A resend goes on where bodies are lost.
       if (error instanceof StateError) return undefined;

@@ -76,7 +76,9 @@ export function expectContact(id: string, body: string): Expectation {
     personalData: () => textsIn(JSON.parse(body)),
     proveRepeated(text) {
       const rest = besideRepeated(text, body);
-      return rest !== undefined && isId(id, rest['id']) ? { id: idIn(rest) } : undefined;
+      // That the contact was subscribed without our doing is observed.
+      if (rest === undefined || rest['subscribed'] === true || !isId(id, rest['id'])) return undefined;
+      return { id: idIn(rest) };
     },
     prove(answer) {
       if (!isJsonObject(answer) || !isId(id, answer['id'])) return 'the contact with the id that was sent';

@@ -97,6 +97,49 @@ describe('what an answer shows of a record', () => {
     ).toHaveProperty('variants');
   });
 
+  it('is an edit where a field that the ledger does not have is to be sent, and somebody gave it a value', () => {
+    const seen = (answer: object, before?: Observation, sent: readonly string[] = []) =>
+      observeAnswer({
+        body,
+        sent,
+        answer: { ...BODY, ...answer },
+        before,
+        toSend: ['title', 'hidden', 'type', 'categories', 'file', 'options', 'subscribed'],
+        unaltered: [],
+        at: 7,
+      });
+    const since = 7;
+    const defaults = { hidden: false, type: 'physical', categories: [], file: null, options: [{}], id: 1 };
+    for (const before of [undefined, AS_ACKNOWLEDGED])
+      expect(seen({ ...defaults, subscribed: false }, before)).toEqual(AS_ACKNOWLEDGED);
+    const answer = { hidden: true, type: 'service', categories: [{ id: 3, name: 'A' }], note: 'x' };
+    const edited = {
+      hidden: { value: true, since },
+      type: { value: 'service', since },
+      categories: { value: answer.categories, since },
+    };
+    expect(seen(answer)).toEqual({ altered: {}, edited });
+    expect(seen(answer, undefined, ['hidden', 'type', 'categories']).edited).toEqual({});
+    const declined = { ...AS_ACKNOWLEDGED, edited: { type: { value: 'service', since: 1, declined: 'd' } } };
+    expect(seen({ type: 'service' }, declined)).toEqual(declined);
+    expect(seen({ type: 'digital' }, declined).edited).toEqual({ type: { value: 'digital', since } });
+    expect(observe({ url: 'mug', type: 'digital' }, declined)).toEqual(declined);
+  });
+
+  it('of a consent that nobody sent is an edit only where somebody has unsubscribed', () => {
+    const seen = (subscribed: boolean, before?: Observation, toSend: readonly string[] = []) =>
+      observeAnswer({
+        ...{ body: '{"name":"Ann"}', answer: { name: 'Ann', subscribed }, before, toSend },
+        ...{ sent: ['name'], unaltered: [], at: 7 },
+      });
+    const first = seen(true);
+    expect(first).toEqual({ altered: { subscribed: '' }, edited: {} });
+    expect(seen(true, first, ['subscribed']).edited).toEqual({});
+    expect(seen(false, first, ['subscribed']).edited).toEqual({ subscribed: { value: false, since: 7 } });
+    expect(seen(false, first)).toEqual(first);
+    expect(seen(false, undefined, ['subscribed'])).toEqual(AS_ACKNOWLEDGED);
+  });
+
   it('is kept as a text, which is empty where there is nothing to keep', () => {
     const seen = observe(
       { ...BODY, description: 'Red', title: 'Cup' },

@@ -43,10 +43,10 @@ describe('a plan for people', () => {
     expect(lines.at(-2)).toMatch(/^storeferry run /);
   });
 
-  it('gives the fields that change with old and new values, and distinguishes absent from empty', () => {
+  it('gives the fields that change with old and new values, and distinguishes what was not sent from empty', () => {
     const lines = linesOf(textOf());
     expect(lines).toContain('variants.price 2 lamp: 10 → 12');
-    expect(lines).toContain('file 1 song: (none) → (empty)');
+    expect(lines).toContain('file 1 song: (not sent before) → (empty)');
   });
 
   it('says of images only what applies, without empty lines between', () => {

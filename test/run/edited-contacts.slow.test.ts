@@ -239,3 +239,97 @@ describe('contacts that were edited in the store', () => {
     expect(await run('run', 'crm')).toMatchObject({ code: 3, applied: 40, held: 20 });
   });
 });
+
+describe('a field of a contact that is sent for the first time', () => {
+  it('is a conflict where the store has another value', async () => {
+    const profiles = ['extended', 'clears-lists'] as const;
+    await using crm = await openCrm([1002, 1003, 1004, 1005, 1006, 1007], { profiles });
+    const { folder, contact, run, edit } = crm;
+    await folder.write('jobs/crm.yaml', `${JOB}crosswalk: store\n`);
+    const mapping = (more = '') =>
+      folder.write(
+        'mappings/crm.yaml',
+        `import: contacts\ncolumns: { email: Email, name: Name, news: News }\ncontact: { email: email, name: name, subscribed: [news, boolean]${more} }\n`,
+      );
+    await mapping();
+    const emails = new Map<number, unknown>();
+    for (const id of [1002, 1003, 1004, 1005, 1006, 1007]) {
+      await edit(id, { subscribed: id !== 1005, subscriberLists: [], tags: id === 1002 ? ['gold'] : [] });
+      emails.set(id, (await contact(id))?.email);
+    }
+    const source = (news: string) =>
+      folder.write(
+        'crm.csv',
+        `Email,Name,News\n${[...emails].map(([id, email]) => `${email},Ann ${id},${news}`).join('\n')}\n`,
+      );
+    expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+    await source('');
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 6 });
+    // One unsubscribes; 1005 never was subscribed.
+    await edit(1003, { subscribed: false });
+    await source('yes');
+    const held = await run('run', 'crm');
+    expect(held).toMatchObject({ code: 3, applied: 5, held: 1, edited: 1 });
+    expect((await folder.storeferry('runs', String(held['run']))).stdout).toContain('held: 1003');
+    expect(await contact(1003)).toMatchObject({ subscribed: false });
+    expect(await contact(1005)).toMatchObject({ subscribed: true });
+    await run('release', String(held['run']), '1003', '--conflicts', 'store');
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, unchanged: 6, requests: 0 });
+    expect(await contact(1003)).toMatchObject({ subscribed: false });
+
+    await edit(1004, { subscriberLists: [1, 2] });
+    await mapping(
+      ', tags: [{ const: VIP }, { split: "|" }], subscriberLists: [{ const: "0" }, { split: "|" }, integer]',
+    );
+    const later = await run('run', 'crm');
+    expect(later).toMatchObject({ code: 3, held: 2, edited: expect.any(Number) });
+    expect(await contact(1002)).toMatchObject({ tags: ['gold'] });
+    expect(await contact(1004)).toMatchObject({ subscriberLists: [1, 2] });
+    expect(await contact(1006)).toMatchObject({ tags: ['VIP'], subscriberLists: [0] });
+    await folder.write('jobs/crm.yaml', `${JOB}crosswalk: store\nconflicts: source\n`);
+    expect((await folder.storeferry('plan', 'crm')).stdout).toContain('1002: ["gold"] → ["VIP"]');
+  });
+
+  it('stays as the store has it where that is decided about an approved plan', async () => {
+    await using crm = await openCrm([1002, 1003], { profiles: ['extended'] });
+    const { folder, contact, run, edit } = crm;
+    await folder.write('jobs/crm.yaml', `${JOB}crosswalk: store\n`);
+    const mapping = (more = '') =>
+      folder.write(
+        'mappings/crm.yaml',
+        `import: contacts\ncolumns: { email: Email }\ncontact: { email: email, name: [{ const: Ann }]${more} }\n`,
+      );
+    await mapping();
+    const emails = [(await contact(1002))?.email, (await contact(1003))?.email];
+    await folder.write('crm.csv', `Email\n${emails.join('\n')}\n`);
+    expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 2 });
+    await edit(1002, { companyName: 'By hand' });
+    await mapping(', companyName: [{ const: CRM }]');
+    const planned = await run('plan', 'crm');
+    expect(planned).toMatchObject({ changed: expect.any(Number), held: 1 });
+    const sent = await run('approve', String(planned['run']));
+    expect(sent).toMatchObject({ code: 3, held: 1 });
+    await run('release', String(sent['run']), '1002', '--conflicts', 'store');
+    expect(await contact(1002)).toMatchObject({ companyName: 'By hand' });
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, held: 0, applied: 0 });
+  });
+
+  it('is sent where it unsubscribes', async () => {
+    await using crm = await openCrm([1002], { profiles: ['extended'] });
+    const { folder, contact, run, edit } = crm;
+    await folder.write('jobs/crm.yaml', `${JOB}crosswalk: store\n`);
+    await folder.write(
+      'mappings/crm.yaml',
+      'import: contacts\ncolumns: { email: Email, news: News }\ncontact: { email: email, name: [{ const: Ann }], subscribed: [news, boolean] }\n',
+    );
+    await edit(1002, { subscribed: true });
+    const { email } = (await contact(1002)) ?? {};
+    expect((await folder.storeferry('probe', 'main', '--contact', '1001')).code).toBe(0);
+    await folder.write('crm.csv', `Email,News\n${email},\n`);
+    await run('run', 'crm');
+    await folder.write('crm.csv', `Email,News\n${email},no\n`);
+    expect(await run('run', 'crm')).toMatchObject({ code: 0, applied: 1, held: 0 });
+    expect(await contact(1002)).toMatchObject({ subscribed: false });
+  });
+});

@@ -898,3 +898,108 @@ describeWithRedis('edits in the store, with a shared state', () => {
     expect((await shop.folder.storeferry('show', 'mug-8', '--json')).json()['edited']).toHaveLength(1);
   });
 });
+
+describe('a field that is sent for the first time', () => {
+  const LATER = `import: products
+columns: { url: Url, title: Title, text: Text, sku: SKU, price: Price, image: Image, hide: Hide, kind: Kind, group: Group }
+product: { url: url, title: title, description: text, images: [image, { split: " " }], hidden: [hide, boolean], type: kind, categories: [group, { split: "|" }] }
+variants: { sku: sku, pricing: { price: [price, number] } }
+`;
+  const later = (texts: readonly string[], price = 10) =>
+    `Url,Title,Text,SKU,Price,Image,Hide,Kind,Group\n${texts
+      .map(
+        (text, number) =>
+          `mug-${number},Mug ${number},${text},sku-${number},${price},https://x.example/${number}.jpg,no,digital,Mugs`,
+      )
+      .join('\n')}\n`;
+  const blank = (count: number) => catalog(count, 10).replaceAll(/Text \d+/g, '');
+
+  it.each([
+    ['one by one', 8],
+    ['by pages', 120],
+  ])('is a conflict where somebody wrote something into it in the store, read %s', async (_, count) => {
+    await using shop = await openShop({ profiles: ['extended'], count });
+    const { folder, run, edit, held } = shop;
+    await folder.write('goods.csv', blank(count));
+    expect(await run('run', 'goods')).toMatchObject({ code: 0, applied: count });
+    const byHand = { description: '<p>By hand</p>' };
+    await edit('mug-0', byHand);
+    await edit('mug-1', { ...byHand, images: ['https://x.example/hand.jpg'] });
+    await edit('mug-2', { categories: [{ name: 'Hand' }] });
+    await edit('mug-3', { description: 'New 3' });
+    // An unchanged source changes nothing, and what the source does not have is the store's own.
+    expect(await run('run', 'goods')).toMatchObject({ code: 0, unchanged: count, requests: 0 });
+    await folder.write('mappings/goods.yaml', LATER);
+    await folder.write('goods.csv', later(Array.from({ length: count }, (_, number) => `New ${number}`)));
+    const planned = await run('plan', 'goods');
+    expect(planned).toMatchObject({ changed: count - 3, held: 3, edited: 3 });
+    const ended = await run('run', 'goods');
+    expect(ended).toMatchObject({ code: 3, applied: count - 3, held: 3, edited: 3 });
+    const { stdout } = await folder.storeferry(
+      'runs',
+      String(ended['run']),
+      '--records',
+      '--outcome',
+      'held',
+    );
+    expect(stdout).toMatch(/mug-0 .*description: <p>By hand<\/p> → New 0/);
+    expect(stdout).toMatch(
+      /mug-1 .*images: \["https:\/\/x.example\/hand.jpg"\] → \["https:\/\/x.example\/1.jpg"\]/,
+    );
+    expect((await held()).get('mug-0')).toMatchObject({ ...byHand, images: [] });
+    expect((await held()).get('mug-3')).toMatchObject({
+      description: 'New 3',
+      categories: [{ name: 'Mugs' }],
+    });
+
+    const keep = ['release', String(ended['run']), 'mug-0', '--conflicts', 'store'];
+    expect(await run(...keep)).toMatchObject({ code: 0, applied: 1, held: 0 });
+    expect((await held()).get('mug-0')).toMatchObject({ ...byHand, categories: [{ name: 'Mugs' }] });
+    expect(await run('run', 'goods')).toMatchObject({ code: 3, applied: 0, held: 2 });
+    await run('drift', 'goods');
+    expect(await run('run', 'goods')).toMatchObject({ code: 3, applied: 0, held: 2 });
+
+    await folder.write('jobs/goods.yaml', `${FILES['jobs/goods.yaml']}conflicts: source\n`);
+    const text = (await folder.storeferry('plan', 'goods')).stdout;
+    expect(text).toContain('mug-0: <p>By hand</p> → New 0');
+    expect(text).toContain('replaces what somebody wrote in the store');
+    const overwritten = await run('run', 'goods');
+    expect(overwritten).toMatchObject({ code: 0, applied: 3, held: 0 });
+    expect((await held()).get('mug-1')).toMatchObject({ description: 'New 1', type: 'digital' });
+    const undo = await run('undo', String(overwritten['run']));
+    expect(await run('approve', String(undo['run']))).toMatchObject({ code: 0, applied: 3 });
+    expect((await held()).get('mug-1')).toMatchObject({
+      ...byHand,
+      images: ['https://x.example/hand.jpg'],
+    });
+    expect((await held()).get('mug-2')).toMatchObject({ categories: [{ name: 'Hand' }] });
+  });
+
+  it('is none where the store has what an earlier run sent, or its own default', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 4 });
+    const { folder, run, edit, held } = shop;
+    expect(await run('run', 'goods')).toMatchObject({ code: 0, applied: 4 });
+    // The cells are blank for a while, in which other fields are sent.
+    await folder.write('goods.csv', blank(4).replaceAll('Mug', 'Cup'));
+    expect(await run('run', 'goods')).toMatchObject({ code: 0, applied: 4 });
+    await edit('mug-3', { description: 'By hand' });
+    await folder.write('mappings/goods.yaml', LATER);
+    await folder.write('goods.csv', later(['New 0', 'New 1', 'Text 2', 'New 3']));
+    expect(await run('run', 'goods')).toMatchObject({ code: 3, applied: 3, held: 1 });
+    expect((await held()).get('mug-0')).toMatchObject({ description: 'New 0', type: 'digital' });
+    expect((await held()).get('mug-3')).toMatchObject({ description: 'By hand' });
+  });
+
+  it('is shown as not sent before where the store cannot be read', async () => {
+    await using shop = await openShop({ profiles: ['extended'], count: 2 });
+    const { folder, run } = shop;
+    await shop.unlearn('readsProducts');
+    await folder.write('goods.csv', blank(2));
+    await run('run', 'goods');
+    await folder.write('goods.csv', catalog(2, 10));
+    expect((await folder.storeferry('plan', 'goods')).stdout).toContain('mug-0: (not sent before) → Text 0');
+    const ended = await run('run', 'goods');
+    const { stdout } = await folder.storeferry('runs', String(ended['run']), '--records');
+    expect(stdout).toContain('description: not sent before → Text 0');
+  });
+});

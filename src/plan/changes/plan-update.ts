@@ -60,6 +60,8 @@ export interface PlannedUpdate {
   /** Fields edited in the store that stay there, and those that are overwritten although the source did not change them. */
   readonly kept: readonly string[];
   readonly overwritten: readonly string[];
+  /** What the store has in fields that are sent for the first time, where it is known and somebody's own. */
+  readonly replaced: JsonObject;
 }
 
 /** Decides field by field what is sent of a changed record. */
@@ -100,6 +102,11 @@ export function planUpdate(
     hitsOf(name, edited[name]?.value, source[name]),
   );
   const fields = changed.filter((name) => !left.includes(name));
+  const replaced = Object.fromEntries(
+    fields.flatMap((name) =>
+      Object.hasOwn(before, name) || edited[name] === undefined ? [] : [[name, edited[name].value]],
+    ),
+  );
   const names = Object.keys(edited);
   const text = left.length === 0 ? body : JSON.stringify(now);
   // What the store has may be of our own request in doubt.
@@ -109,7 +116,7 @@ export function planUpdate(
     const overwritten = names.filter(
       (name) => !changed.includes(name) || (isUndo && conflicts.includes(name)),
     );
-    return { body: text, part: undefined, stock, hits, decided, kept: [], overwritten };
+    return { body: text, part: undefined, stock, hits, decided, kept: [], overwritten, replaced };
   }
   const sent = [...new Set([...fields, ...withCompanions(doubted)])].filter((name) =>
     Object.hasOwn(now, name),
@@ -123,7 +130,7 @@ export function planUpdate(
     ...(byId && { byId }),
     ...(typeof title === 'string' && { title }),
   };
-  return { body: text, part, stock, hits, decided, kept: unsent, overwritten: [] };
+  return { body: text, part, stock, hits, decided, kept: unsent, overwritten: [], replaced };
 }
 
 /** A field of a contact that can be sent again: neither edited in the store nor a consent. */
@@ -135,7 +142,7 @@ function harmlessField(contact: JsonObject, edited: readonly string[]): string |
 /** Holds a product that would be sent whole by its url, and has this other one in the store: it would be created a second time. */
 export function holdOtherUrl(body: string, found: StoreEdit): PlannedUpdate {
   const hits = hitsOf('url', found.value, objectIn(body)['url']);
-  return { body, part: undefined, hits, decided: undefined, kept: [], overwritten: [] };
+  return { body, part: undefined, hits, decided: undefined, kept: [], overwritten: [], replaced: {} };
 }
 
 /** The observation with the decision that these edits stay, whatever else the source has now. */
@@ -195,7 +202,8 @@ function shown(value: unknown) {
   return truncate(plainText(value), MAX_TEXT_LENGTH);
 }
 
-function objectIn(json: string) {
+/** The object of a text; an empty one where it is none. */
+export function objectIn(json: string): JsonObject {
   const value: unknown = JSON.parse(json);
   return isJsonObject(value) ? value : {};
 }

@@ -27,7 +27,11 @@ export function fieldsSection(facts: RunFacts): Section | null {
           {
             as: 'samples',
             items: samples.map(({ key, old, new: now }) =>
-              changeWords(recordKey(key), sampleValue(old), sampleValue(now)),
+              changeWords(
+                recordKey(key),
+                old === null ? '(not sent before)' : sampleValue(old),
+                sampleValue(now),
+              ),
             ),
           },
         ]),

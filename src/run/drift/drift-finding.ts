@@ -200,8 +200,10 @@ export async function noteFindings(context: RunContext, { run, store, lock, acce
         const { accepted: _, ...edit } = isKnown ? known : { value, since: clock() };
         return [field, { ...edit, ...(accept && { accepted: true }) }];
       });
-      // What was found before and is found no more is as the ledger has it.
-      const accepted = Object.entries(edited).filter(([, edit]) => edit.accepted === true);
+      // What was found before and is found no more is as the ledger has it; what it does not have is not compared.
+      const accepted = Object.entries(edited).filter(
+        ([field, edit]) => edit.accepted === true || !Object.hasOwn(JSON.parse(record.body), field),
+      );
       const newer = Object.entries(edited).filter(([, { since }]) => since > comparedAt);
       const now = Object.fromEntries([...accepted, ...found, ...newer]);
       return [{ finding, record, observation: { altered, edited: now } }];

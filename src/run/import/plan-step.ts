@@ -92,7 +92,7 @@ export async function planStep(context: RunContext, request: ImportRequest, stag
     origin: run.kind === 'retry' ? { kind: 'retry' } : { kind: 'source', sample: run.sample },
     advanced: advancedOf(request, source),
     losesPrices: await losesPrices(context, request),
-    updates: await productUpdates(context, request, run),
+    updates: await productUpdates(context, request, run, source.contacts?.stored),
     senders: request.senders,
     openMapped: () => (adoption === undefined ? reading.open() : adoption.rekey(reading.open())),
     ...(hasBlocks && { blocks }),

@@ -1,5 +1,6 @@
+import { mappedFields } from '../../mapping/spec/mapping-spec.ts';
 import { isJsonObject, member } from '../../model/json-object.ts';
-import { VARIANT_FIELDS } from '../../model/mapped-record.ts';
+import { membersOf, VARIANT_FIELDS } from '../../model/mapped-record.ts';
 import { isEdited, type Observation, observeAnswer } from '../../model/observation.ts';
 import type { Operation, UpsertProduct, VariantStock } from '../../model/operation.ts';
 import type { Run } from '../../model/run.ts';
@@ -24,32 +25,64 @@ const READS_AT_ONCE = 16;
 /** How the changes of products and contacts are sent to a store that was probed; undefined for whole records. */
 export async function productUpdates(
   context: RunContext,
-  { store }: ImportRequest,
+  { store, mapping: { spec } }: ImportRequest,
   run: Run,
+  contactIn?: (id: number) => unknown,
 ): Promise<PlanOptions['updates']> {
   const { reads, observes, unaltered, takesNull, ...writes } = await productWrites(context, run, store);
   if (!observes && !writes.replaces && !writes.partByKey) return undefined;
   const { state, clock, signal } = context;
   const ledger = state.ledger(importTarget(run));
+  const history = state.history(importTarget(run));
+  const mapped = spec.import === 'products' ? membersOf(mappedFields(spec), 'product') : [];
   // Opened for the first product that is read: most plans change nothing.
   let observe: ReturnType<typeof observeProducts> | undefined;
   return {
     ...writes,
     isLocked: run.kind === 'run' || run.kind === 'retry' || run.kind === 'release',
+    async sentBefore(keys) {
+      const versions = await history.versions(keys);
+      return versions.map((all) => all.flatMap(({ before, body }) => [before ?? '{}', body ?? '{}']));
+    },
     ...(reads && {
       async observe(products) {
         const storefront = await context.openStorefront(store);
-        observe ??= observeProducts({ storefront, ledger, unaltered, takesNull, clock, signal });
+        observe ??= observeProducts({ storefront, ledger, mapped, unaltered, takesNull, clock, signal });
         return await observe(products);
       },
     }),
+    ...(contactIn && {
+      observe: async (contacts) => observeContacts(contacts, contactIn, { unaltered, clock }),
+    }),
   };
+}
+
+/** What was read of contacts: only what the ledger does not have, since a list may have fields in another form than the answer to an update. */
+function observeContacts(
+  contacts: readonly ProductToRead[],
+  contactIn: (id: number) => unknown,
+  options: Pick<ObservingOptions, 'unaltered' | 'clock'>,
+) {
+  return new Map(
+    contacts.flatMap((contact): (readonly [string, ReadProduct])[] => {
+      const stored = contactIn(contact.id);
+      const known: unknown = JSON.parse(contact.body);
+      if (!isJsonObject(stored) || !isJsonObject(known)) return [];
+      const beside = Object.entries(stored).filter(([name]) => !Object.hasOwn(known, name));
+      const found = observed(options, contact, Object.fromEntries(beside));
+      return contact.observation === undefined && !isEdited(found)
+        ? []
+        : [[contact.key, { observation: found }]];
+    }),
+  );
 }
 
 /** What reading products of a store takes. */
 interface ObservingOptions {
   readonly storefront: Pick<Storefront, 'product' | 'products' | 'expectPages'>;
   readonly ledger: Ledger;
+  /** Fields that the job may send. */
+  readonly mapped: readonly string[];
   /** Fields that the store answers as they are sent. */
   readonly unaltered: readonly string[];
   /** The store takes `quantity: null`. */
@@ -151,12 +184,12 @@ function isOfVariants(field: string) {
 }
 
 function observed(
-  { unaltered, clock }: ObservingOptions,
-  { body, observation: before, doubted }: Omit<ProductToRead, 'id'>,
+  { unaltered, clock }: Pick<ObservingOptions, 'unaltered' | 'clock'>,
+  { body, observation: before, doubted, toSend }: Omit<ProductToRead, 'id'>,
   answer: unknown,
 ) {
   // What is in doubt is not compared: the difference may be of our own request.
-  return observeAnswer({ body, sent: doubted, answer, before, unaltered, at: clock() });
+  return observeAnswer({ body, sent: doubted, answer, before, toSend, unaltered, at: clock() });
 }
 
 async function pageCount(storefront: ObservingOptions['storefront'], signal: AbortSignal) {
@@ -168,7 +201,7 @@ async function pageCount(storefront: ObservingOptions['storefront'], signal: Abo
 type PagedObservations = Awaited<ReturnType<typeof readPages>>;
 
 async function readPages(options: ObservingOptions, count: number) {
-  const { storefront, ledger, signal, takesNull } = options;
+  const { storefront, ledger, mapped: toSend, signal, takesNull } = options;
   const seen = new Set<number>();
   const edited = new Map<string, Observation>();
   const stocks = new Map<string, VariantStock>();
@@ -192,7 +225,7 @@ async function readPages(options: ObservingOptions, count: number) {
       const answer = byKey.get(key);
       if (body === undefined || view === undefined || !isJsonObject(answer) || answer['id'] !== mark?.id)
         continue;
-      const now = observed(options, { key, body, ...view }, answer);
+      const now = observed(options, { key, body, toSend, ...view }, answer);
       if (typeof answer['id'] === 'number') seen.add(answer['id']);
       if (isEdited(now)) edited.set(key, now);
       const stock = stockInStore(body, answer, takesNull);

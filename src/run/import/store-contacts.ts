@@ -31,6 +31,8 @@ export interface StoreContacts extends Crosswalk {
   readonly changesOf?: ((id: string, body: string) => readonly StoredDifference[] | undefined) | undefined;
   /** In a retry: the key that a contact with this id had as long as the store did not have it. */
   readonly keyWhenNew: (id: string) => string | undefined;
+  /** The contact with this id as it was read; undefined where it was not. */
+  readonly stored: (id: number) => unknown;
 }
 
 /** What decides how contacts are found. */
@@ -115,6 +117,10 @@ export async function storeContacts(
     },
     keyWhenNew: (id) => keysWhenNew.get(id),
     whyNotNew: creates || job.createsContacts !== true ? undefined : whyNotCreated(store, probe),
+    stored: (id) => {
+      const stored = read.bodyOf(id);
+      return stored === undefined ? undefined : JSON.parse(stored);
+    },
     changesOf: reads
       ? (id, body) => {
           const stored = read.bodyOf(Number(id));

@@ -18,7 +18,8 @@ import { IN_DOUBT, importTarget, type LedgerMark, type LedgerTarget } from '../.
 import { passedDate } from '../import/continue-or-begin.ts';
 import { productUpdates } from '../import/product-updates.ts';
 import { mayHaveRejectedOrHeld } from '../import/stage-step.ts';
-import { changesUrls } from '../kept-probe.ts';
+import { storeContacts } from '../import/store-contacts.ts';
+import { changesUrls, readProbe } from '../kept-probe.ts';
 import { ownDoubts } from '../own-doubts.ts';
 import type { ImportRequest, RunContext } from '../run-context.ts';
 import { unsentOperations } from '../send-operations.ts';
@@ -98,6 +99,15 @@ export async function planRelease(
     }
   };
   const method = (await changesUrls(context.artifacts, store)) ? 'put' : 'create';
+  using opened = new DisposableStack();
+  const reads = (await readProbe(context.artifacts, store))?.properties.readsContacts === true;
+  const reading = {
+    table: undefined,
+    folder: context.artifacts.run(run.id),
+    readEmails: async () => {},
+    opened,
+  };
+  const contacts = reads ? await storeContacts(context, request, run, reading) : undefined;
   const { files, dates } = plan.source;
   return await planRecords(context, run, {
     // An update leaves the product to the job that has it. Nothing else may depend on the mode: no record is left out.
@@ -112,7 +122,7 @@ export async function planRelease(
         await readKnownPredecessors(ledger, job.name, method, renamed),
       ),
     undecided: conflicts === undefined ? undefined : undecided,
-    updates: await productUpdates(context, request, run),
+    updates: await productUpdates(context, request, run, contacts?.stored),
     describeSource: () => ({ files, columnsNotUsed: [], dates }),
   });
 }

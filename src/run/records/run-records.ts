@@ -240,7 +240,9 @@ function heldWords(hits: readonly GuardHit[]) {
   });
   return [...causes]
     .map(([cause, found]) => {
-      const changes = found.map(({ what, edited: _, ...hit }) => changeText({ ...hit, variant: what }));
+      const changes = found.map(({ what, edited: _, ...hit }) =>
+        changeText({ ...hit, variant: what, old: hit.old ?? valueText(null) }),
+      );
       return `${cause}: ${changes.join('; ')}`;
     })
     .join('; ');
@@ -379,7 +381,7 @@ function shown({ key, outcome, at, title: _, ...more }: RunRecord) {
 
 /** `variants.price (Red / L): 10 → 12`. */
 export function changeText({ field, variant, old, new: now }: RecordChange): string {
-  return `${field}${variant === null ? '' : ` (${variant})`}: ${valueText(old)} → ${valueText(now)}`;
+  return `${field}${variant === null ? '' : ` (${variant})`}: ${old === null ? 'not sent before' : valueText(old)} → ${valueText(now)}`;
 }
 
 /** A value of a record for people. */

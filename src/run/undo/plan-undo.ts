@@ -1,9 +1,9 @@
-import { countUnder, isJsonObject, withoutUndefined } from '../../model/json-object.ts';
+import { countUnder, isJsonObject, type JsonObject, withoutUndefined } from '../../model/json-object.ts';
 import type { Mapped } from '../../model/mapped-record.ts';
 import type { Plan, UndoFacts } from '../../model/plan.ts';
 import { type Run, type RunPart, UNFINISHED } from '../../model/run.ts';
 import { UsageError } from '../../model/storeferry-error.ts';
-import { readPlan } from '../../plan/plan-file.ts';
+import { readPlan, readReplaced } from '../../plan/plan-file.ts';
 import { type Predecessors, readKnownPredecessors, type UndoSource } from '../../plan/plan-import.ts';
 import {
   chunksOf,
@@ -138,6 +138,7 @@ function undoneRecords(
   };
   const inverse = (
     key: string,
+    replaced: JsonObject | undefined,
     versions: readonly Version[],
     mark: LedgerMark | undefined,
   ): readonly Mapped[] => {
@@ -162,11 +163,12 @@ function undoneRecords(
       return leave(key, 'changed-since', `run ${id} of ${job} changed it since`);
     }
     if (before !== null) {
-      for (const field of fieldsAdded(before, now.body)) countUnder(kept, field);
+      const whole = replaced === undefined ? before : JSON.stringify({ ...JSON.parse(before), ...replaced });
+      for (const field of fieldsAdded(whole, now.body)) countUnder(kept, field);
       const earlier = versions[oldest + 1];
       if (mark === undefined) recreated.push({ key, id: earlier?.id ?? null });
       // What the run took over returns to the job that had it, so that no later mirror of this job deletes it.
-      return [{ ...recordOf(key, before), owner: earlier?.owner ?? (earlier?.run.job || undefined) }];
+      return [{ ...recordOf(key, whole), owner: earlier?.owner ?? (earlier?.run.job || undefined) }];
     }
     if (now.body === null) return [];
     if (run.resource !== 'products' || adopted === true) {
@@ -255,6 +257,7 @@ function undoneRecords(
       const runs = await state.runs.list({ kinds: ['undo'] });
       undos = new Map(runs.flatMap(({ id, undo }) => (undo === undefined ? [] : [[id, undo.of]])));
       const seen = new Set<string>();
+      const replaced = await readReplaced(artifacts.run(of));
       for await (const page of versionsOfRun(state.history(target), of, isWanted)) {
         signal.throwIfAborted();
         const keys = page.map(([key]) => key);
@@ -262,7 +265,7 @@ function undoneRecords(
         const marks = await ledger.marks(keys);
         const unsure = await unsureAmong(page, marks);
         yield page.flatMap(([key, versions], index) =>
-          unsure.has(key) ? leave(key, ...UNSURE) : inverse(key, versions, marks[index]),
+          unsure.has(key) ? leave(key, ...UNSURE) : inverse(key, replaced.get(key), versions, marks[index]),
         );
       }
       yield* inFlight(seen);
