@@ -165,6 +165,8 @@ const ADVANCED_ONLY =
 
 /** The store keeps a part that is not sent: an old zip beside a new street, an old state beside a new country. */
 const ADDRESS_PARTS = ['address', 'zip', 'city', 'state', 'country'] as const;
+/** Many addresses have none: they count where the store has got one. */
+const OPTIONAL_PARTS: ReadonlySet<string> = new Set(['state', 'country']);
 
 const COUNTED = ['new', 'changed', 'resent', 'unchanged', 'rejected', 'skipped', 'held'] as const;
 type Counted = (typeof COUNTED)[number];
@@ -285,9 +287,11 @@ export class PlanTally {
 
   /** A contact of the store whose address is sent, perhaps a part of it. Of one that is not sent the store keeps the whole. */
   countSentContact(key: string, body: JsonObject, before: JsonObject): void {
-    const lacking = ADDRESS_PARTS.filter((name) => body[name] === undefined);
+    const lacking = ADDRESS_PARTS.filter(
+      (name) => body[name] === undefined && !(OPTIONAL_PARTS.has(name) && before[name] === undefined),
+    );
     const isNew = ADDRESS_PARTS.some((name) => body[name] !== before[name]);
-    if (isNew && lacking.length > 0 && lacking.length < ADDRESS_PARTS.length)
+    if (isNew && lacking.length > 0 && ADDRESS_PARTS.some((name) => body[name] !== undefined))
       this.#notice(`address: sent without ${listed(lacking)}; the store keeps what it had there`, key);
   }
 
