@@ -1,4 +1,5 @@
 import { withoutUndefined } from '../model/json-object.ts';
+import type { MappedRecord } from '../model/mapped-record.ts';
 import type { Reason } from '../model/reason.ts';
 import { booleanWord, DATE_CELL, isErrorValue, isMark, type Row, SHOWN_AS } from '../model/row.ts';
 import type { Binding } from './columns/bind-table.ts';
@@ -161,9 +162,26 @@ const EXPONENT = /^[-+]?[0-9](?:(?:[.,][0-9]+)?[eE]\+|[.,][0-9]+[eE])[0-9]{1,3}$
 /** A cell that a workbook has as a date or time, as rejects and `readCell` give it. */
 const DATE = /^[-+0-9T:.Z]+ \(date\)$/;
 
-/** A mark that shows only other signs between the digits: no difference in a phone number. */
-const PARTED = /as\u00a0[^0"+\p{L}]*$/u;
 const SHOWN_TEXTS: ReadonlySet<string> = new Set(['sku', 'options', 'title', 'match']);
+
+/** Whether a workbook shows only other signs between the digits: no difference in a phone number. */
+function isParted(text: string) {
+  const [cell = '', shown = ''] = text.split(` ${SHOWN_AS}`);
+  const signs = shown.replaceAll(/\[[^[\]]*(?:\]|$)/g, '');
+  const hasAllDigits = !signs.includes('0') || digitsOf(signs) === digitsOf(cell);
+  return hasAllDigits && !/["+\p{L}]/u.test(signs);
+}
+
+function digitsOf(text: string) {
+  return text.replaceAll(/\D/g, '');
+}
+
+/** The texts of a record that a number must not be alone which a workbook shows otherwise. */
+function shownTexts(body: MappedRecord['body']): readonly unknown[] {
+  if (!('variants' in body)) return 'phone' in body ? [body.phone] : [];
+  const options = 'options' in body ? body.options.flatMap(({ values }) => values) : [];
+  return [body.title, ...options, ...body.variants.map(({ sku }) => sku)];
+}
 
 /** A header under which a date is what it says, or the name of an option: courses are sold by theirs. */
 const OF_DATES =
@@ -182,6 +200,8 @@ interface Damage {
   readonly explanation: string;
   readonly note?: string;
 }
+
+const SHOWN_OTHERWISE = 'shown-otherwise';
 
 const DAMAGES: readonly Damage[] = [
   {
@@ -214,10 +234,10 @@ const DAMAGES: readonly Damage[] = [
       'is a number that a spreadsheet has shortened, so that its digits are lost: export it again, and format the column as text',
   },
   {
-    code: 'shown-otherwise',
+    code: SHOWN_OTHERWISE,
     isIn: (text) => text.includes(` ${SHOWN_AS}`) && text.endsWith(')'),
     treatment: (field, _, text) =>
-      SHOWN_TEXTS.has(field) || (field === 'phone' && !PARTED.test(text))
+      SHOWN_TEXTS.has(field) || (field === 'phone' && !isParted(text))
         ? 'refuse'
         : PROSE.has(field)
           ? 'note'
@@ -270,7 +290,8 @@ const MAX_FAULTS = 100;
 
 function damagesOf(cell: string): readonly Damage[] {
   const text = cell.trim();
-  return DAMAGES.filter(({ isIn }) => isIn(text));
+  const [bare = ''] = text.split(` ${SHOWN_AS}`);
+  return DAMAGES.filter(({ code, isIn }) => isIn(code === SHOWN_OTHERWISE ? text : bare));
 }
 
 /** Compiles the check, after everything that reads columns, because only used columns matter. */
@@ -279,6 +300,8 @@ export function compileDamageCheck(scope: Scope) {
   const fieldsBySlot = new Map<number, ReadonlySet<string>>();
   let keySlots: readonly number[] = [];
   let known = -1;
+  /** Numbers that the workbook shows otherwise, of the record that was checked last: refused where a text is nothing else. */
+  let shown: { readonly text: string; readonly reason: Reason }[] = [];
   // Families of columns and the rest get their slots when files are opened.
   const learn = () => {
     if (known !== columns.slotCount) {
@@ -321,6 +344,7 @@ export function compileDamageCheck(scope: Scope) {
       learn();
       const cleaned = new Map<SourceRow, SourceRow>();
       const faults: Reason[] = [];
+      shown = [];
       let keyIsKnown = true;
       for (const row of rows.rows) {
         // Pairs of `entries` were a tenth of the garbage of a plan.
@@ -335,13 +359,20 @@ export function compileDamageCheck(scope: Scope) {
               OF_DATES.test(column ?? '') || (field === 'options' && hasOptionOfDates(rows));
             const treatedAs = (wanted: Treatment) =>
               fields.find((field) => treatment(field, saysDate, cell) === wanted);
-            if (treatedAs('refuse') !== undefined) {
+            const refusing = treatedAs('refuse');
+            if (refusing !== undefined) {
+              const message = `${quote(printed(cell.trim()))} ${explanation}`;
+              const reason: Reason = withoutUndefined({ code, message, line: row.line, column });
+              const text = row.cells[slot]?.trim() ?? '';
+              if (code === SHOWN_OTHERWISE && refusing !== 'match' && !text.includes(SHOWN_AS)) {
+                shown.push({ text, reason });
+                continue;
+              }
               keyIsKnown &&= !fields.some(
                 (field) => KEYS.has(field) && treatment(field, saysDate, cell) === 'refuse',
               );
               if (faults.length >= MAX_FAULTS) continue;
-              const message = `${quote(printed(cell.trim()))} ${explanation}`;
-              faults.push(withoutUndefined({ code, message, line: row.line, column }));
+              faults.push(reason);
               continue;
             }
             const noted = treatedAs('note');
@@ -355,6 +386,12 @@ export function compileDamageCheck(scope: Scope) {
       const [first, ...also] = faults;
       if (first !== undefined) return { refused: also.length === 0 ? first : { ...first, also }, keyIsKnown };
       return cleaned.size === 0 ? rows : withRows(rows, (row) => cleaned.get(row) ?? row);
+    },
+    /** Why what was made of the rows that were checked last cannot be sent. */
+    refusalOf(body: MappedRecord['body']): Reason | undefined {
+      if (shown.length === 0) return undefined;
+      const texts = new Set(shownTexts(body));
+      return shown.find(({ text }) => texts.has(text))?.reason;
     },
   };
 }

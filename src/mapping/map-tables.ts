@@ -483,6 +483,8 @@ function mapWithKey(
     return reject(mapper.faults.all(built.reason(head?.line), () => mapper.build(sound, key), head?.line));
   }
   if ('skipped' in built) return leaveOut('skipped', built.skipped);
+  const refusal = mapper.damage.refusalOf(built.body);
+  if (refusal !== undefined) return reject(refusal);
   return {
     kind: 'record',
     key,

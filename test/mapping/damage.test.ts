@@ -268,6 +268,36 @@ describe('a number of which a workbook shows more', () => {
     expect(await product({ [column]: `${text} ${shownMark(format)}` })).toMatchObject({ kind: 'rejected' });
   });
 
+  it('is taken where the mapping completes it to what is sold', async () => {
+    const completed = mappingOf(`import: products
+columns: { handle: Handle, title: Title, sku: Sku, price: Price, size: Size }
+product: { url: handle, title: '{title} ({size} ml)' }
+options: { columns: { Size: { join: [size], with: '' }, Content: '{size} ml' } }
+variants: { sku: 'A-{sku}', pricing: { price: price } }`);
+    const spec = mappingOf(`import: products
+columns: { handle: Handle, title: Title, price: Price, size: Size }
+product: { url: handle, title: '{title} ({size} ml)' }
+options: { columns: { Content: '{size} ml' } }
+variants: { sku: 'A-{size}', pricing: { price: price } }`);
+    const all = { Handle: 'mug', Title: 'Mug', Sku: '1', Price: '9', Size: '1' };
+    expect(await mapOne(spec, all, 'Size', '250', '0" ml"')).toMatchObject({
+      kind: 'record',
+      body: { title: 'Mug (250 ml)', options: [{ values: ['250 ml'] }], variants: [{ sku: 'A-250' }] },
+    });
+    expect(await mapOne(completed, all, 'Size', '250', '0" ml"')).toMatchObject({ kind: 'rejected' });
+  });
+
+  it.each([
+    ['4.00638E+12', '400638133393100'],
+    ['1.23456789012346E+17', '#"x"'],
+  ])('is refused as a key, too, where its digits are lost: %s shown as %s', async (text, format) => {
+    expect(await mapOne(PRODUCTS, PRODUCT, 'Handle', text, format)).toMatchObject({
+      kind: 'rejected',
+      key: null,
+      reason: { code: 'digits-lost' },
+    });
+  });
+
   it('is read as a number and as a key, and noted in other texts', async () => {
     const priced = await mapOne(PRODUCTS, PRODUCT, 'Price', '0.75', '# ?/?');
     expect(priced).toMatchObject({ kind: 'record', body: { variants: [{ price: 0.75 }] } });
@@ -284,7 +314,14 @@ describe('a number of which a workbook shows more', () => {
 
   it('leaves a phone number that lacks only signs between its digits', async () => {
     const phone = (format: string) => mapOne(CONTACTS, CONTACT, 'Phone', '5551234', format);
-    expect(await phone('[<=9999999]###-####;(###) ###-####')).toMatchObject({ kind: 'record' });
+    for (const format of [
+      '[<=9999999]###-####;(###) ###-####',
+      '[<=9999999][$-1000000]###-####;[$-1000000](###) ###-####',
+      '(555) 123-4',
+    ])
+      expect(await phone(format)).toMatchObject({ kind: 'record' });
+    const ods = await mapOne(CONTACTS, CONTACT, 'Phone', '5551230067', '(555) 123-0067');
+    expect(ods).toMatchObject({ kind: 'record' });
     for (const format of ['0 000 000 000', '+#', '"+49 "0'])
       expect(await phone(format)).toMatchObject({
         kind: 'rejected',
