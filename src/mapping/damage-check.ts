@@ -383,17 +383,23 @@ export function compileDamageCheck(scope: Scope) {
           }
         }
       }
-      const [first, ...also] = faults;
-      if (first !== undefined) return { refused: also.length === 0 ? first : { ...first, also }, keyIsKnown };
+      const refused = joined(faults);
+      if (refused !== undefined) return { refused, keyIsKnown };
       return cleaned.size === 0 ? rows : withRows(rows, (row) => cleaned.get(row) ?? row);
     },
     /** Why what was made of the rows that were checked last cannot be sent. */
     refusalOf(body: MappedRecord['body']): Reason | undefined {
       if (shown.length === 0) return undefined;
       const texts = new Set(shownTexts(body));
-      return shown.find(({ text }) => texts.has(text))?.reason;
+      return joined(
+        shown.flatMap(({ text, reason }) => (texts.has(text) ? [reason] : [])).slice(0, MAX_FAULTS),
+      );
     },
   };
+}
+
+function joined([first, ...also]: readonly Reason[]): Reason | undefined {
+  return first === undefined || also.length === 0 ? first : { ...first, also };
 }
 
 /** Control characters in a form that a terminal may show. */

@@ -4,6 +4,7 @@ import { type Stored, withoutAbsent } from '../model/json-object.ts';
 import { faultsOf, type Reason } from '../model/reason.ts';
 import {
   currenciesNamed,
+  DATE_CELL,
   type Dialect,
   formatRow,
   inertCell,
@@ -161,7 +162,10 @@ async function* gather(
       for (const row of batch) {
         const reason = lines.at(row.line);
         if (reason === undefined) continue;
-        const cells = withoutBlankSurplus(withCurrencies(row, table.header, reason, currency), columns);
+        const cells = withoutBlankSurplus(
+          withCurrencies(row, table.header, { reason, sold: currency, refuses: lines.refuses }),
+          columns,
+        );
         const line = sources.length > 1 ? `${source.name}:${row.line}` : String(row.line);
         gathered.rows += 1;
         if (withoutKey?.at(row.line) !== undefined) gathered.keyless.push(line);
@@ -182,13 +186,20 @@ async function* gather(
 
 /**
  * A retry reads texts, without the formats of a workbook. So an amount in another currency than the store's is written with its
- * currency; where the store's is not known, an amount whose column a reason names. So is a cell with a mark that a reason refuses.
+ * currency; where the store's is not known, an amount whose column a reason names. So is a cell with a mark that is refused for it.
  */
 function withCurrencies(
   { cells, currencies }: Row,
   header: readonly string[],
-  reason: string,
-  sold: string | undefined,
+  {
+    reason,
+    sold,
+    refuses,
+  }: {
+    readonly reason: string;
+    readonly sold: string | undefined;
+    readonly refuses: (code: string, column: string | undefined) => boolean;
+  },
 ) {
   if (currencies === undefined) return cells;
   return cells.map((cell, index) => {
@@ -197,12 +208,13 @@ function withCurrencies(
     const fits = (word: string) => sold !== undefined && currenciesNamed(word)?.includes(sold) === true;
     const name = header[index] ?? '';
     const words = named.split(' ');
-    const isRefused = reason.includes(`column ${name})`);
+    const isRefused = (mark: string) =>
+      refuses(mark === DATE_CELL ? 'made-a-date' : 'shown-otherwise', header[index]);
     const isKept =
       sold === undefined
         ? name !== '' && reason.includes(name)
         : !words.every((word) => isMark(word) || fits(word));
-    return [cell, ...words.filter((word) => (isMark(word) ? isRefused : isKept))].join(' ');
+    return [cell, ...words.filter((word) => (isMark(word) ? isRefused(word) : isKept))].join(' ');
   });
 }
 
@@ -433,6 +445,12 @@ export class RejectedSpans {
       },
       /** Whether a rejected record begins with the row for which `at` was called last. */
       begins: (line: number): boolean => active.some((index) => from[index] === line),
+      /** Whether the row for which `at` was called last is rejected with this code for a cell of the column. */
+      refuses: (code: string, column: string | undefined): boolean =>
+        active.some((index) => {
+          const sentence = this.#sentences[this.#sentence[index] ?? 0];
+          return sentence?.code === code && sentence.column === column;
+        }),
     };
   }
 
@@ -452,12 +470,12 @@ export class RejectedSpans {
     return reasonText(sentence, names, Number.isNaN(cause) ? undefined : cause, line);
   }
 
-  #idOf({ message, column }: Reason) {
-    const key = `${message}\n${column ?? ''}`;
+  #idOf({ code, message, column }: Reason) {
+    const key = `${code}\n${message}\n${column ?? ''}`;
     const known = this.#sentenceIds.get(key);
     if (known !== undefined) return known;
     this.#sentenceIds.set(key, this.#sentences.length);
-    return this.#sentences.push({ message, column }) - 1;
+    return this.#sentences.push({ code, message, column }) - 1;
   }
 
   #double() {
@@ -477,6 +495,7 @@ export class RejectedSpans {
 
 /** What a reason says, without a position. */
 interface Sentence {
+  readonly code: string;
   readonly message: string;
   readonly column: string | undefined;
 }

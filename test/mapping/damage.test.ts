@@ -285,6 +285,11 @@ variants: { sku: 'A-{size}', pricing: { price: price } }`);
       body: { title: 'Mug (250 ml)', options: [{ values: ['250 ml'] }], variants: [{ sku: 'A-250' }] },
     });
     expect(await mapOne(completed, all, 'Size', '250', '0" ml"')).toMatchObject({ kind: 'rejected' });
+    // Each is named: the rejects file marks those.
+    const cells = Object.values({ ...PRODUCT, Sku: '7', Size: '250' });
+    const marks = { 3: shownMark('"T"0'), 4: shownMark('0" ml"') };
+    const { mapped } = await mapAll(PRODUCTS, [formattedTable(Object.keys(PRODUCT), [[cells, marks]])]);
+    expect(mapped).toMatchObject([{ kind: 'rejected', reason: { also: [{ column: 'Size' }] } }]);
   });
 
   it.each([

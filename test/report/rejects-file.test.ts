@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { shownMark } from '../../src/model/row.ts';
 import { rejection, rejectsOf } from './rejects-fixture.ts';
 
 const CATALOG =
@@ -35,6 +36,25 @@ describe('the rejects file', () => {
     ]);
     expect(rejects.text.split('\n').filter((line) => line.includes('first'))).toHaveLength(3);
     expect(rejects.text).toContain('x;first / second;3\n');
+  });
+
+  it('has the mark of a workbook only where its cell is refused for it', async () => {
+    const marks = { 0: shownMark('0" ml"'), 1: `EUR ${shownMark('0.00 "netto"')}`, 2: '(date)' };
+    const of = (code: string, column: string) => ({
+      spans: [{ file: 0, from: 2, to: 3 }],
+      reason: { code, message: `${column} is wrong`, line: 2, column },
+    });
+    const rejects = async (...reasons: readonly ReturnType<typeof of>[]) => {
+      await using written = await rejectsOf({ 'a.csv': 'size,price,day\n1,5,2\n2,6,3\n' }, reasons, marks);
+      return written.text.split('\n').slice(1, 3);
+    };
+    expect(
+      await rejects(of('price-not-a-number', 'price'), of('made-a-date', 'size'), of('x', 'day')),
+    ).toMatchObject([expect.stringMatching(/^1,5 EUR,2,/), expect.stringMatching(/^2,6 EUR,3,/)]);
+    expect(await rejects(of('shown-otherwise', 'size'), of('made-a-date', 'day'))).toMatchObject([
+      expect.stringMatching(/^"1 \(shown.as.0"".ml""\)",5,2 \(date\),/),
+      expect.stringMatching(/^"2 \(shown.as.0"".ml""\)",6,3 \(date\),/),
+    ]);
   });
 
   it('gives the place of the cause in a group, and lets no reason start a formula', async () => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Reason } from '../../src/model/reason.ts';
-import type { RowSpan } from '../../src/model/row.ts';
+import type { CellCurrencies, RowSpan } from '../../src/model/row.ts';
 import { readCorrectedRejects } from '../../src/rejects/corrected-rejects.ts';
 import { readRejectsIndex, writeRejects } from '../../src/rejects/rejects-file.ts';
 import { readCsv } from '../../src/tables/csv/read-csv.ts';
@@ -14,10 +14,11 @@ export function rejection(from: number, to = from, message = 'is wrong', file = 
   return { spans, reason };
 }
 
-/** Writes the rejects of sources given as text; disposes of the folder they are written to. */
+/** Writes the rejects of sources given as text, with formats for the cells of each row; disposes of the folder they are written to. */
 export async function rejectsOf(
   sources: Readonly<Record<string, string | Uint8Array>>,
   rejections: readonly { spans: readonly RowSpan[]; reason: Reason }[],
+  currencies?: CellCurrencies,
 ) {
   const workspace = await workspaceWith({});
   const { folder } = workspace;
@@ -25,7 +26,18 @@ export async function rejectsOf(
     folder,
     sources: Object.entries(sources).map(([name, content], file) => ({
       name,
-      open: () => readCsv(Readable.from([Buffer.from(content)], { objectMode: false }), { name, file }),
+      open: async () => {
+        const table = await readCsv(Readable.from([Buffer.from(content)], { objectMode: false }), {
+          name,
+          file,
+        });
+        return {
+          ...table,
+          async *batches() {
+            for await (const batch of table.batches()) yield batch.map((row) => ({ ...row, currencies }));
+          },
+        };
+      },
     })),
     rejections: Readable.from([rejections]),
   });
