@@ -1,4 +1,4 @@
-import { basename, dirname, normalize } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import {
   type ContactMappingSpec,
   lackingFields,
@@ -174,15 +174,20 @@ export function inspectFiles(
     return [{ path: ['source', 'watch'], message }];
   }
 
-  /** Where an export writes, and the store that it reads. */
+  /** Where an export writes, and the store that it reads; undefined where each run has a file of its own. */
   const exportOf = once((name: string) => {
     const yaml = files.job(name);
     const job = yaml && readJob(name, yaml).value;
     const read = job?.kind === 'export' ? store(job.store)?.value : undefined;
     if (job?.kind !== 'export' || read === undefined) return undefined;
     const { path = '', remote, table = '' } = job.destination;
-    const { location = normalize(path), endpoint } = remote ?? {};
-    return { store: storeIdentity(read), place: [location, endpoint, table.toLowerCase()].join('\n') };
+    const { location = resolve(files.dir, path), endpoint } = remote ?? {};
+    const url = remote !== undefined && 'url' in remote ? String(remote.url) : 'none:';
+    if (!URL.canParse(url) || location.includes('{run}')) return undefined;
+    const { username, search } = new URL(url);
+    // In PostgreSQL user and options choose the schema, and letter case the table.
+    const within = remote?.kind === 'postgres' ? [username, search, table] : [table.toLowerCase()];
+    return { store: storeIdentity(read), place: [location, endpoint, ...within].join('\n') };
   });
 
   /** No line of an export says which store it is of. */

@@ -69,6 +69,7 @@ export function filesOf(dir: string, shippedDir: string, texts: Readonly<Record<
     ownMappingNames,
     mappingNames: [...new Set([...ownMappingNames, ...yamlNames(shippedDir)])].sort(),
     /** Files in `jobs/` and `mappings/` that look like YAML but are ignored, with the reason. */
+    dir,
     ignored: [...ignoredIn(dir, 'jobs'), ...ignoredIn(dir, 'mappings')],
   };
 }

@@ -459,13 +459,19 @@ function contestedContacts({ files, inspection }: Workspace): ConfigurationProbl
     const { id: _, match: __, email: ___, ...fields } = spec.contact;
     return [{ name, store: storeIdentity(store), fields: Object.keys(fields) }];
   });
-  return senders.flatMap(({ name, store, fields }, index) =>
-    senders.slice(index + 1).flatMap((other) => {
+  return senders.flatMap(({ name, store, fields }, index) => {
+    const found = senders.slice(index + 1).flatMap((other) => {
       const both = other.store === store ? fields.filter((field) => other.fields.includes(field)) : [];
-      const message = `it sends ${both.join(', ')}, and so does the job ${other.name} for the same store: of a contact whom both have each undoes what the other sent, consent too. Let one of them leave it out of its mapping`;
-      return both.length === 0 ? [] : [{ place: { file: jobFile(name) }, message }];
-    }),
-  );
+      return both.length === 0 ? [] : [{ other: other.name, both }];
+    });
+    if (found.length === 0) return [];
+    const both = [...new Set(found.flatMap((one) => one.both))];
+    const others = found.map(({ other }) => other);
+    const so = others.length === 1 ? 'so does the job' : 'so do the jobs';
+    const consent = both.some((field) => field.startsWith('subscribe')) ? ', consent too' : '';
+    const message = `it sends ${both.join(', ')}, and ${so} ${others.join(', ')} for the same store: of a contact whom several have each undoes what another sent${consent}. Let only one of them have it in its mapping`;
+    return [{ place: { file: jobFile(name) }, message }];
+  });
 }
 
 /**

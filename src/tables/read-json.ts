@@ -325,12 +325,14 @@ const MAX_DEPTH = 200;
 /** From here on spreadsheets shorten numbers. */
 const MIN_SHORTENED = 1e11;
 
-/** `10` for `1e1`, which some programs write. A number that may be a shortened code looks like one, and is refused like one. */
+/** `10` for `1e1`, and `0` for `0E-8`, which some programs write. A number that may be a shortened code looks like one, and is refused like one. */
 function withoutExponent(written: string) {
   if (!/e/i.test(written)) return written;
   const number = Number(written);
   const size = Math.abs(number);
-  return size >= 1e-6 && size < MIN_SHORTENED ? String(number) : written.replace(/e\+?(?=\d)/i, 'E+');
+  return (size >= 1e-6 && size < MIN_SHORTENED) || /^-?0[.0]*e/i.test(written)
+    ? String(number)
+    : written.replace(/e\+?(?=\d)/i, 'E+');
 }
 
 async function* readLines(file: TableFile, rows: RecordsAsRows): AsyncGenerator<readonly TableRow[]> {

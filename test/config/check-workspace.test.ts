@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { checkWorkspace, watchedJobs } from '../../src/config/workspace.ts';
 import { type ConfigurationProblem, formatPlace } from '../../src/model/storeferry-error.ts';
@@ -131,12 +132,16 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
       'jobs/b.yaml': crm,
       'jobs/c.yaml': crm.replace('main', 'other'),
       'jobs/d.yaml': crm.replace('people', 'news'),
+      'jobs/e.yaml': crm,
+      'jobs/f.yaml': crm.replace('people', 'news'),
     });
     const { problems, warnings } = checkWorkspace(opened);
     expect([lines(problems), lines(warnings)]).toEqual([
       [],
       [
-        'jobs/a.yaml it sends name, and so does the job b for the same store: of a contact whom both have each undoes what the other sent, consent too. Let one of them leave it out of its mapping',
+        'jobs/a.yaml it sends name, and so do the jobs b, e for the same store: of a contact whom several have each undoes what another sent. Let only one of them have it in its mapping',
+        'jobs/b.yaml it sends name, and so does the job e for the same store: of a contact whom several have each undoes what another sent. Let only one of them have it in its mapping',
+        'jobs/d.yaml it sends subscribed, and so does the job f for the same store: of a contact whom several have each undoes what another sent, consent too. Let only one of them have it in its mapping',
       ],
     ]);
   });
@@ -147,17 +152,39 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
     const others = ['other', 'https://other.example', 'alias', `\${STORE_URL}`];
     const entry = (at: number) =>
       `${others[at]}: { baseUrl: "${others[at + 1]}", apiKey: "\${STORE_API_KEY}" }\n`;
-    const opened = workspace({
-      'stores.yaml': `${STORES}${entry(0)}${entry(2)}`,
-      'jobs/a.yaml': job('main', 'sqlite: w.db, table: orders'),
-      'jobs/b.yaml': job('other', 'sqlite: ./w.db, table: Orders'),
-      'jobs/c.yaml': job('main', 'path: lists.csv, mode: append', 'subscriber-lists'),
-      'jobs/d.yaml': job('other', 'path: lists.csv, mode: append', 'subscriber-lists'),
-      // The same store twice, and another table.
-      'jobs/e.yaml': job('alias', 'sqlite: w2.db, table: orders'),
-      'jobs/f.yaml': job('main', 'sqlite: w2.db, table: orders'),
-      'jobs/g.yaml': job('other', 'sqlite: w2.db, table: orders_other'),
-    });
+    const opened = workspace(
+      {
+        'stores.yaml': `${STORES}${entry(0)}${entry(2)}`,
+        'jobs/a.yaml': job('main', 'sqlite: w.db, table: orders'),
+        'jobs/b.yaml': job('other', 'sqlite: ./w.db, table: Orders'),
+        'jobs/c.yaml': job('main', 'path: lists.csv, mode: append', 'subscriber-lists'),
+        'jobs/d.yaml': job('other', 'path: lists.csv, mode: append', 'subscriber-lists'),
+        // The same store twice, and another table.
+        'jobs/e.yaml': job('alias', 'sqlite: w2.db, table: orders'),
+        'jobs/f.yaml': job('main', 'sqlite: w2.db, table: orders'),
+        'jobs/g.yaml': job('other', 'sqlite: w2.db, table: orders_other'),
+        // Each run has a file of its own.
+        'jobs/h.yaml': job('main', 'path: "o-{run}.csv", mode: new'),
+        'jobs/i.yaml': job('other', 'path: "o-{run}.csv", mode: new'),
+        'jobs/j.yaml': job('main', 'path: "n-{number}.csv", mode: new'),
+        'jobs/k.yaml': job('other', 'path: "other/n-{number}.csv", mode: new'),
+        // Databases and tables of their own.
+        'jobs/l.yaml': job('main', `postgres: "\${DB}", table: orders`),
+        'jobs/m.yaml': job('other', `postgres: "\${DB}", table: Orders`),
+        'jobs/n.yaml': job('other', `postgres: "\${DB_B}", table: orders`),
+        'jobs/o.yaml': job('other', `postgres: "\${DB_C}", table: orders`),
+        'jobs/p.yaml': job('main', `mysql: "\${UNSET_A}", table: orders`),
+        'jobs/q.yaml': job('other', `mysql: "\${UNSET_B}", table: orders`),
+      },
+      {
+        ...VARIABLES,
+        DB: 'postgres://a:x@db.example/shop',
+        DB_B: 'postgres://b:x@db.example/shop',
+        DB_C: 'postgres://a:y@db.example/shop?options=-csearch_path%3Dc',
+      },
+    );
+    writeFileSync(opened.path('jobs/r.yaml'), job('main', 'path: all.csv'));
+    writeFileSync(opened.path('jobs/s.yaml'), job('other', `path: ${opened.path('all.csv')}`));
     const message = (other: string) =>
       `the job ${other} exports another store to the same place: the two would be mixed, or replace each other; name another file or table`;
     expect(lines(checkWorkspace(opened).problems)).toEqual([
@@ -165,6 +192,8 @@ second: { baseUrl: ${second}, apiKey: "\${STORE_API_KEY}" }\n`,
       `jobs/b.yaml:3:14 ${message('a')}`,
       `jobs/c.yaml:3:14 ${message('d')}`,
       `jobs/d.yaml:3:14 ${message('c')}`,
+      `jobs/r.yaml:3:14 ${message('s')}`,
+      `jobs/s.yaml:3:14 ${message('r')}`,
     ]);
   });
 
