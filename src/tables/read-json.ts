@@ -4,7 +4,7 @@ import { jsonParser, type Token } from 'stream-json/core/parser.js';
 import { LineSplitter, rowPlace } from '../model/row.ts';
 import { SourceError } from '../model/storeferry-error.ts';
 import { collectRecordPaths, MAX_BESIDE_LENGTH, type RecordPaths } from './record-paths.ts';
-import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
+import { type ObjectPlace, type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import {
   recordsIn,
   refuseRowBytes,
@@ -183,8 +183,8 @@ interface OpenValue {
   readonly isArray: boolean;
   readonly path: string;
   readonly isRecord: boolean;
-  /** Of the innermost object of a list that it is or is in, see `RecordsAsRows`. */
-  readonly place: number;
+  /** The innermost object of a list that it is or is in. */
+  readonly object: ObjectPlace | undefined;
 }
 
 /**
@@ -221,7 +221,7 @@ function documentWalker(
     return path;
   };
   const begin = (isArray: boolean, line: number | undefined) => {
-    const { isArray: inArray = false, place = 0 } = open.at(-1) ?? {};
+    const { isArray: inArray = false, object } = open.at(-1) ?? {};
     const path = takePath();
     if (open.length >= MAX_DEPTH) {
       throw tableError(
@@ -235,12 +235,8 @@ function documentWalker(
       const within = !isArray && inArray ? `${path}[]` : path;
       const isInner = !isArray && rows.isInner(within);
       if (isInner) rows.beginInner();
-      open.push({
-        isArray,
-        path: within,
-        isRecord: false,
-        place: isInner ? 0 : within === path ? place : Math.max(place, rows.placeOf(within)),
-      });
+      const own = within === path ? object : rows.nextObject(within);
+      open.push({ isArray, path: within, isRecord: false, object: isInner ? undefined : own });
       return;
     }
     if (!isArray) repeated.add(path, inArray);
@@ -248,7 +244,7 @@ function documentWalker(
     // The outermost object is a record only in JSON Lines; otherwise it contains the records.
     const isRecord = !isArray && path === records && (path !== '' || inArray || outermost);
     if (isRecord) rows.begin();
-    open.push({ isArray, path, isRecord, place: 0 });
+    open.push({ isArray, path, isRecord, object: undefined });
   };
   const end = (line: number | undefined) => {
     const ended = open.pop();
@@ -258,7 +254,7 @@ function documentWalker(
   const put = (value: string) => {
     const parent = open.at(-1);
     const path = takePath();
-    if (rows.isOpen) rows.put(path === '' ? 'value' : path, value, parent?.place ?? 0);
+    if (rows.isOpen) rows.put(path === '' ? 'value' : path, value, parent?.object);
     else if (parent === undefined ? outermost : parent.isArray && path === records)
       recordsBeforeNonObject ??= rows.count;
     else repeated.addLeaf(path, open.some(({ isArray }) => isArray) ? '' : value);

@@ -1,6 +1,6 @@
 import { readXml, type XmlHandlers } from './read-xml.ts';
 import { collectRecordPaths, MAX_BESIDE_LENGTH, type RecordPaths } from './record-paths.ts';
-import { type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
+import { type ObjectPlace, type RecordsAsRows, recordsAsRows } from './records-as-rows.ts';
 import { recordsIn, type TableFile, type TableReader, type TableRow, tableLimitError } from './table-file.ts';
 
 /** The usual places of records in feeds, if the job names none. */
@@ -45,8 +45,8 @@ interface OpenElement {
   readonly isRecord: boolean;
   /** Whether it is a record or a row within one (inner: see `recordsAsRows`): what is in it are columns, and no content of its own. */
   readonly isRow: boolean;
-  /** Its place, and that of the elements around it, among those with the same path: see `RecordsAsRows`. */
-  readonly place: number;
+  /** Its place among those with the same path; undefined for a row. */
+  readonly object: ObjectPlace | undefined;
   readonly hasAttributes: boolean;
   /** Its own text, without that of the elements in it. */
   text: string;
@@ -103,13 +103,13 @@ async function* recordsOf(
       if (begins) rows.begin();
       else if (isInner) rows.beginInner();
       const isRow = begins || isInner;
-      const place = isRow || !rows.isOpen ? 0 : Math.max(within?.place ?? 0, rows.placeOf(path));
+      const object = isRow || !rows.isOpen ? undefined : rows.nextObject(path);
       open.push({
         path,
         within,
         isRecord: begins,
         isRow,
-        place,
+        object,
         hasAttributes: Object.keys(attributes).length > 0,
         text: '',
         content: '',
@@ -123,7 +123,7 @@ async function* recordsOf(
         if (attribute !== 'xmlns' && !attribute.startsWith('xmlns:')) {
           tag += ` ${attribute}="${value.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"`;
           const own = prefixes.nameOf(attribute);
-          if (rows.isOpen) rows.put(`${begins ? '' : path}@${own}`, value.trim(), place);
+          if (rows.isOpen) rows.put(`${begins ? '' : path}@${own}`, value.trim(), object);
           else repeated.addLeaf(`${path}@${own}`, value.trim());
         }
       }
@@ -152,7 +152,7 @@ async function* recordsOf(
         if (!element.hasChildren) repeated.addLeaf(element.path, element.text.trim());
         return;
       }
-      const { content, within, hasText, inner, isMarkup, place } = element;
+      const { content, within, hasText, inner, isMarkup } = element;
       const value = isMarkup ? content : element.text;
       refuseBeyondLimit(element, value);
       if (within !== undefined) {
@@ -163,14 +163,13 @@ async function* recordsOf(
         }
       }
       if (element.isRecord) {
-        if (hasText) rows.put('text', value.trim(), 0);
+        if (hasText) rows.put('text', value.trim());
         rows.end();
       } else {
         const isText = hasText || (isMarkup && inner === 'paragraphs' && content.length <= cellBytes);
-        // Values that are no part of an object have no places: blank ones leave nothing.
-        const isObject = element.hasAttributes || element.hasChildren;
-        if (isText || !element.hasChildren)
-          rows.put(element.path, value.trim(), isObject ? place : (within?.place ?? 0));
+        // Attributes, or elements in it, are values of the same object; else it is a value of the element around it.
+        const { object } = element.hasAttributes || element.hasChildren ? element : (within ?? element);
+        if (isText || !element.hasChildren) rows.put(element.path, value.trim(), object);
         if (element.isRow) rows.endInner();
       }
     },

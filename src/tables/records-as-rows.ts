@@ -8,25 +8,44 @@ import {
   tableLimitError,
 } from './table-file.ts';
 
+/** The objects of a list that share a path, and the place of one among them. Their values belong together. */
+export interface ObjectPlace {
+  readonly path: string;
+  readonly place: number;
+}
+
+/** The values of a column in the objects of a list, with their places. */
+type PlacedValues = (readonly [place: number, value: string])[];
+
 /** A row that is collected. */
 function newRow() {
   return {
+    /** Several values of one column share a cell, one per line. */
     cells: [] as string[],
-    /** The lines of each cell: several values of one column share a cell, one per line. */
-    lines: [] as number[],
-    /** How many values and objects each path has had. */
+    /** How many objects each path has had. */
     counts: new Map<string, number>(),
+    /** By path, the values of each column. */
+    objects: new Map<string, Map<number, PlacedValues>>(),
   };
 }
 
-/** A value that shares its cell has one line. */
-function inOneLine(value: string) {
-  return value.includes('\n')
-    ? value
-        .split('\n')
-        .map((part) => part.trim())
-        .join(' ')
-    : value;
+/**
+ * The cell of a column whose values do not stand in all objects, or have several lines: it has as many lines as there are objects, so that
+ * values of one object stand in the same line. One value keeps its line breaks, below so many blank lines that no other cell has as many.
+ */
+function inPlaces(values: PlacedValues, count: number) {
+  const [[, first] = [0, '']] = values;
+  if (values.length === 1 && first.includes('\n')) return '\n'.repeat(count) + first;
+  const lines = Array.from({ length: count }, () => '');
+  for (const [place, value] of values) {
+    const line = value
+      .split('\n')
+      .map((part) => part.trim())
+      .join(' ');
+    if (lines[place] === '') lines[place] = line;
+    else lines.push(line);
+  }
+  return lines.join('\n');
 }
 
 /** An outermost object with more characters is a container of records: what precedes the records is shorter. */
@@ -51,6 +70,25 @@ export function recordsAsRows(file: LimitedTable) {
   let repeated = 0;
   const rows: TableRow[] = [];
   let count = 0;
+
+  /** Where a blank value or a line break would part values that belong together, their cells have a line for each object. */
+  const alignValues = ({ cells, counts, objects }: ReturnType<typeof newRow>) => {
+    for (const [path, placed] of objects) {
+      const all = counts.get(path) ?? 0;
+      if (all < 2 || placed.size < 2) continue;
+      for (const [column, values] of placed) {
+        if (
+          values.length === all &&
+          values.every(([place, value], at) => place === at && !value.includes('\n'))
+        )
+          continue;
+        characters += all;
+        refuseRowBytes(file, characters, count + 1);
+        cells[column] = inPlaces(values, all);
+      }
+    }
+  };
+
   return {
     header,
     /** How many records have ended. */
@@ -80,20 +118,21 @@ export function recordsAsRows(file: LimitedTable) {
       hasInner = true;
     },
     endInner() {
+      if (open !== undefined) alignValues(open);
       open = undefined;
     },
-    /** How many values or objects at a path the open row has had before this one. */
-    placeOf(path: string): number {
+    /** The next object at a path of the open row. */
+    nextObject(path: string): ObjectPlace {
       const counts = (open ?? own)?.counts;
       const place = counts?.get(path) ?? 0;
       counts?.set(path, place + 1);
-      return place;
+      return { path, place };
     },
     /**
-     * Adds a value of the open record at its path, such as `images[].url` or `link@href`. `place`: of the object that has it, in its
-     * list. Values of one object stand in the same line of their cells; blank ones leave it blank, if one follows.
+     * Adds a value of the open record at its path, such as `images[].url` or `link@href`, and the object of a list that has it; blank
+     * values leave nothing.
      */
-    put(path: string, value: string, place: number) {
+    put(path: string, value: string, object?: ObjectPlace) {
       const into = open ?? own;
       if (into === undefined) return;
       const line = count + 1;
@@ -105,24 +144,23 @@ export function recordsAsRows(file: LimitedTable) {
         header.push(path);
       }
       if (value === '') return;
-      const { cells, lines } = into;
-      const known = lines[column] ?? 0;
-      const at = Math.max(place, known);
-      lines[column] = at + 1;
-      const before = cells[column] ?? '';
-      const breaks = at - Math.max(known - 1, 0);
-      characters += value.length + breaks;
-      if (open === undefined) repeated += value.length + breaks;
-      if (before.length + breaks + value.length > limits.cellBytes)
-        throw tableLimitError(file, 'cellBytes', { line, column: path });
+      const before = into.cells[column] ?? '';
+      const text = before === '' ? value : `${before}\n${value}`;
+      into.cells[column] = text;
+      characters += value.length;
+      if (open === undefined) repeated += value.length;
+      if (text.length > limits.cellBytes) throw tableLimitError(file, 'cellBytes', { line, column: path });
       refuseRowBytes(file, characters, line);
-      cells[column] =
-        at === 0
-          ? value
-          : (known === 1 ? inOneLine(before) : before) + '\n'.repeat(breaks) + inOneLine(value);
+      if (object === undefined) return;
+      const placed = into.objects.get(object.path) ?? new Map<number, PlacedValues>();
+      into.objects.set(object.path, placed);
+      const values = placed.get(column) ?? [];
+      placed.set(column, values);
+      values.push([object.place, value]);
     },
     /** Ends the open record; its number is its line if the file has one record per line. */
     end(line = count + 1) {
+      if (own !== undefined) alignValues(own);
       const cells = own?.cells ?? [];
       own = undefined;
       open = undefined;

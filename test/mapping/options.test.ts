@@ -267,6 +267,7 @@ variants: { pricing: { price: price } }
     ['Fit, Size, Color', ', S, Red'],
     ['Size, Fit, Color, ', 'S, , Red'],
     ['Size, , Color', 'S, , Red, '],
+    ['Size, Color, Fit', 'S, Red, '],
   ])('are matched by their places: %s are %s', async (names, values) => {
     const [commas, lines] = await Promise.all([
       lists([['k', '1', names, values]]),

@@ -105,8 +105,11 @@ describe('JSON', () => {
       JSON.stringify([{ options, tags: ['', 'a', null, 'b'], variants: [variant, variant] }]),
       { records: '[] > variants' },
     );
-    const own = ['Fit\n\nSize', '\na\nM S', 'a\nb'];
-    const row = [...own, 'Fit\n\nSize', '\na\nM S', 'x\ny'];
+    // Without others beside them, values stay as they were.
+    const alone = JSON.stringify([{ texts: [{ t: null }, { t: 'a\nb' }, {}, { t: 'c' }] }]);
+    expect((await readStaged('a.json', alone)).cells).toEqual([['a\nb\nc']]);
+    const own = ['Fit\n\nSize\n', '\na\nM S\n', 'a\nb'];
+    const row = [...own, 'Fit\n\nSize\n', '\na\nM S\n', 'x\ny'];
     expect(read.cells).toEqual([row, row]);
   });
 
@@ -467,11 +470,15 @@ describe('text beside elements', () => {
     );
     const attributes = pairs.map(([name, value]) => `<A n="${name}">${value}</A>`);
     expect(
-      await cellsOf(`<item>${xml.join('')}${attributes.join('')}<T>one\ntwo</T><I>1</I><I/><I>2</I></item>`),
+      await cellsOf(
+        `<item>${xml.join('')}${attributes.join('')}<T>one\ntwo</T><I>1</I><I/><I>2</I><D l="en"/><D l="de">1\n2</D></item>`,
+      ),
     ).toMatchObject({
-      'P.N': 'Barva\nVelikost',
+      // One value keeps its line breaks, and is in no line of another one.
+      D: '\n\n1\n2',
+      'P.N': 'Barva\nVelikost\n',
       'P.V': '\nM (38-40)\nx',
-      'A@n': 'Barva\nVelikost',
+      'A@n': 'Barva\nVelikost\n',
       A: '\nM (38-40)\nx',
       T: 'one\ntwo',
       I: '1\n2',

@@ -97,16 +97,16 @@ function listReader(
   const inPlaces = {
     ...scope,
     keepsPlaces: true,
-    // Blank lines at the beginning count.
+    // Blank lines at the beginning and the end count.
     clean: (cell: string | undefined) =>
-      cell?.startsWith('\n') && scope.clean(cell) ? cell.trimEnd() : scope.clean(cell),
+      /^\n|\n$/.test(cell ?? '') && scope.clean(cell) ? cell : scope.clean(cell),
   };
   const readNames = compileAs(inPlaces, [...path, 'names'], names, 'text[]').read;
   const readValues = compileAs(inPlaces, [...path, 'values'], values, 'text[]').read;
   return (_rows, variants) => {
     const chosen = variants.map((row) => {
-      const own = listOf(readNames(row, 0));
-      const items = listOf(readValues(row, 0));
+      const all = [listOf(readNames(row, 0)), listOf(readValues(row, 0))] as const;
+      const [own, items] = all[0].length === all[1].length ? all : [withoutEnd(all[0]), withoutEnd(all[1])];
       if (own.length !== items.length) {
         const message = `the variant has ${own.length} names of options and ${items.length} values: expected as many values as names`;
         return refuse('option-lists-differ', message, row.line);
@@ -255,6 +255,11 @@ export const childOptionReader: OptionReader = ({ childOptions = [] }, variants)
 
 function textOf(value: Cell) {
   return value === undefined || isList(value) ? undefined : String(value);
+}
+
+/** A list without blank places at its end. */
+function withoutEnd(list: readonly string[]) {
+  return list.slice(0, list.findLastIndex((item) => item !== '') + 1);
 }
 
 function listOf(value: Cell): readonly string[] {

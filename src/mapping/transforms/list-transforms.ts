@@ -15,7 +15,7 @@ interface SplitOptions {
   readonly keepsPlaces?: boolean;
 }
 
-/** Splits a text at separators; parts are trimmed, blank ones dropped (`keepsPlaces`: those at the end). */
+/** Splits a text at separators; parts are trimmed, blank ones dropped, unless they keep their places. */
 export function splitText(
   text: string,
   separators: readonly string[],
@@ -49,9 +49,7 @@ export function splitText(
     }
   }
   parts.push(part.trim());
-  return keepsPlaces === true
-    ? parts.slice(0, parts.findLastIndex((one) => one !== '') + 1)
-    : parts.filter((one) => one !== '');
+  return keepsPlaces === true ? parts : parts.filter((one) => one !== '');
 }
 
 /** The transforms that make lists and read them. */
