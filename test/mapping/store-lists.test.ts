@@ -81,7 +81,7 @@ contact:
     });
     expect(await mapped(['Id', 'Lists', 'Out'], ['7', '4', 'yes'])).toMatchObject({
       code: 'exclusion-unknown',
-      message: expect.stringContaining('no column optedOut'),
+      message: expect.stringContaining("no column 'Opted out'"),
     });
     expect(await mapped(['Id', 'Lists', 'Out'], ['7', '', 'yes'])).toMatchObject({ code: 'nothing-to-send' });
   });

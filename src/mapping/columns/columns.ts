@@ -163,6 +163,12 @@ export class Columns {
     this.captures = captures;
   }
 
+  /** The headers by which a column is found. */
+  headersOf(name: string): readonly string[] {
+    const written = (part: HeaderPart) => (typeof part === 'string' ? part : `{${part.capture}}`);
+    return this.declared.get(name)?.patterns.map(({ parts }) => parts.map(written).join('')) ?? [];
+  }
+
   get slotCount(): number {
     return this.#slots;
   }

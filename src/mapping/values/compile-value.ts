@@ -162,8 +162,8 @@ function compileObject(
       const excluded = unless === undefined ? false : unless(row, n);
       if (excluded === false) return read(row, n);
       if (excluded === undefined && joinsLists && read(row, n) !== undefined) {
-        const columns = columnsOf(spec.unless ?? {}).join(', ');
-        const message = `whether the contact may be in lists is not known: the file has no column ${columns} of the mapping`;
+        const headers = columnsOf(spec.unless ?? {}).flatMap((name) => scope.columns.headersOf(name));
+        const message = `whether the contact may be in lists is not known: the file has no column ${headers.map((header) => `'${header}'`).join(' or ')}`;
         refuse('exclusion-unknown', message, row.line);
       }
       return undefined;
