@@ -271,9 +271,10 @@ function withMark(cell: string, named: string | undefined) {
   return mark === undefined ? cell : `${cell} ${mark}`;
 }
 
-/** Refuses a cell of another table that would be refused in the source, in a column with this header. */
+/** Refuses a cell of a lookup table that would be refused in the source, in a column with this header. */
 export function refuseDamaged(
   { field, quote }: Pick<Scope, 'field' | 'quote'>,
+  table: string,
   header: string,
   cell: string,
   named: string | undefined,
@@ -282,7 +283,7 @@ export function refuseDamaged(
   if (!isSuspect(text)) return;
   for (const { code, explanation, treatment } of damagesOf(text))
     if (treatment(baseField(field), () => OF_DATES.test(header), text) === 'refuse')
-      refuse(code, `${quote(printed(text))} ${explanation}`);
+      refuse(code, `${quote(printed(text))} in the lookup table ${table}, column ${header}, ${explanation}`);
 }
 
 /** Damaged cells that a reason names. */

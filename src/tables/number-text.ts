@@ -60,8 +60,11 @@ function numberFormat(code: string): NumberFormat {
     .filter((tokens, at) => at === 0 || (at < 3 && !tokens.includes('@')))
     .map((tokens) => sectionFormat(tokens, code, hasCondition, hasCondition || sections.length > 1));
   const [format = GENERAL, negative, zero] = formats;
+  // `[=0]"";General` hides zeros, and shows all others as they are.
+  const zeros = /^\[=0\]$/.test(sections[0]?.[0] ?? '') ? format : undefined;
+  const isMarked = ({ mark }: NumberFormat) => mark !== undefined;
   return hasCondition
-    ? { ...format, mark: formats.find(({ mark }) => mark !== undefined)?.mark }
+    ? { ...format, mark: formats.slice(zeros === undefined ? 0 : 1).find(isMarked)?.mark, zero: zeros }
     : { ...format, negative, zero };
 }
 

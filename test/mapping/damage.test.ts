@@ -360,7 +360,15 @@ variants: { sku: [code, { table: more, column: sku }], pricing: { price: price }
       lookups: new Map([['more', more]]),
     });
     expect(mapped).toMatchObject([
-      code === undefined ? { kind: 'record' } : { kind: 'rejected', reason: { code } },
+      code === undefined
+        ? { kind: 'record' }
+        : {
+            kind: 'rejected',
+            reason: {
+              code,
+              message: expect.stringMatching(/ in the lookup table more, column \w+, (?:is|has) /),
+            },
+          },
     ]);
   });
 });

@@ -431,6 +431,9 @@ describe('the mark of a number of which a sheet shows more', () => {
     [-3, '0;0" short"'],
     [0, '0;-0;"out"'],
     [5, ';;;'],
+    [0, '[=0]"";General'],
+    [123_459, '[=0]"";0" ml"'],
+    [123_459, '[=1]0" box";General'],
   ])('has the format: %s as %s', async (number, format) => {
     expect(plain(await markOf({ number, format }))).toBe(`(shown as ${format})`);
     expect(plain(await markOf({ number, format: `[$$-409]${format}` }))).toContain('(shown as');
@@ -453,6 +456,8 @@ describe('the mark of a number of which a sheet shows more', () => {
     [1.5e12, '0.00E+00'],
     [0, '_-* #,##0.00\\ "€"_-;\\-* #,##0.00\\ "€"_-;_-* "-"??\\ "€"_-;_-@_-'],
     [5, '@'],
+    [123_459, '[=0]"";General'],
+    [123_459, '[=0]"-";0'],
   ])('is none: %s as %s', async (number, format) => {
     expect((await markOf({ number, format })) ?? '').not.toContain('shown');
   });

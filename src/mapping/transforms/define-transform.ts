@@ -66,7 +66,7 @@ export interface TransformContext {
   /** The same for the currencies of the format of a cell, separated by blanks; undefined where no amount is read. */
   readonly checkFormat: CurrencyCheck | undefined;
   /** Refuses a cell of another table, with the words of its format, as one of the source. */
-  readonly refuseDamaged: (header: string, cell: string, named: string | undefined) => void;
+  readonly refuseDamaged: (table: string, header: string, cell: string, named: string | undefined) => void;
   /** Undefined where those of the workspace are not known: then their texts stay as they are. */
   readonly custom: CustomTransforms | undefined;
   /** Whether blank parts of a text that is split are kept, as empty ones. */

@@ -101,7 +101,7 @@ export const table = defineTransform({
         const cell = rows.get(key)?.get(taken);
         const named = currencies?.get(key)?.get(taken);
         if (named !== undefined) checkFormat?.(named, row, n);
-        if (cell !== undefined) refuseDamaged(taken, cell, named);
+        if (cell !== undefined) refuseDamaged(name, taken, cell, named);
         if (cell !== undefined) return cell === '' ? undefined : cell;
         return missing === 'reject' && unknown !== undefined
           ? refuse(unknown.code, unknown.message)

@@ -89,7 +89,7 @@ export function contextOf(scope: Scope, at: Path): TransformContext {
     quote,
     checkCurrency: compileCurrencyCheck(scope, at),
     checkFormat: compileFormatCheck(scope, at),
-    refuseDamaged: (header, cell, named) => refuseDamaged(scope, header, cell, named),
+    refuseDamaged: (...of) => refuseDamaged(scope, ...of),
     custom: scope.custom,
     keepsPlaces: scope.keepsPlaces === true,
     patternLength: scope.limits.patternLength,
