@@ -176,11 +176,12 @@ function digitsOf(text: string) {
   return text.replaceAll(/\D/g, '');
 }
 
-/** The texts of a record that a number must not be alone which a workbook shows otherwise. */
-function shownTexts(body: MappedRecord['body']): readonly unknown[] {
-  if (!('variants' in body)) return 'phone' in body ? [body.phone] : [];
-  const options = 'options' in body ? body.options.flatMap(({ values }) => values) : [];
-  return [body.title, ...options, ...body.variants.map(({ sku }) => sku)];
+/** The texts of a field that a number must not be alone which a workbook shows otherwise. */
+function shownTexts(body: MappedRecord['body'], field: string): readonly unknown[] {
+  if (!('variants' in body)) return 'phone' in body && field === 'phone' ? [body.phone] : [];
+  if (field === 'title') return [body.title];
+  if (field === 'sku') return body.variants.map(({ sku }) => sku);
+  return 'options' in body ? body.options.flatMap(({ values }) => values) : [];
 }
 
 /** A header under which a date is what it says, or the name of an option: courses are sold by theirs. */
@@ -302,7 +303,7 @@ export function compileDamageCheck(scope: Scope) {
   let keySlots: readonly number[] = [];
   let known = -1;
   /** Numbers that the workbook shows otherwise, of the record that was checked last: refused where a text is nothing else. */
-  let shown: { readonly text: string; readonly reason: Reason }[] = [];
+  let shown: { readonly text: string; readonly fields: readonly string[]; readonly reason: Reason }[] = [];
   // Families of columns and the rest get their slots when files are opened.
   const learn = () => {
     if (known !== columns.slotCount) {
@@ -366,7 +367,8 @@ export function compileDamageCheck(scope: Scope) {
               const reason: Reason = withoutUndefined({ code, message, line: row.line, column });
               const text = row.cells[slot]?.trim() ?? '';
               if (code === SHOWN_OTHERWISE && refusing !== 'match' && !text.includes(SHOWN_AS)) {
-                shown.push({ text, reason });
+                const refused = fields.filter((field) => treatment(field, saysDate, cell) === 'refuse');
+                shown.push({ text, fields: refused, reason });
                 continue;
               }
               keyIsKnown &&= !fields.some(
@@ -390,11 +392,12 @@ export function compileDamageCheck(scope: Scope) {
     },
     /** Why what was made of the rows that were checked last cannot be sent. */
     refusalOf(body: MappedRecord['body']): Reason | undefined {
-      if (shown.length === 0) return undefined;
-      const texts = new Set(shownTexts(body));
-      return joined(
-        shown.flatMap(({ text, reason }) => (texts.has(text) ? [reason] : [])).slice(0, MAX_FAULTS),
+      const isSent = (text: string) => (sent: unknown) =>
+        sent === text || (typeof sent === 'string' && sent !== '' && Number(sent) === Number(text));
+      const refused = shown.filter(({ text, fields }) =>
+        fields.some((field) => shownTexts(body, field).some(isSent(text))),
       );
+      return joined(refused.slice(0, MAX_FAULTS).map(({ reason }) => reason));
     },
   };
 }

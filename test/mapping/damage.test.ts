@@ -285,6 +285,21 @@ variants: { sku: 'A-{size}', pricing: { price: price } }`);
       body: { title: 'Mug (250 ml)', options: [{ values: ['250 ml'] }], variants: [{ sku: 'A-250' }] },
     });
     expect(await mapOne(completed, all, 'Size', '250', '0" ml"')).toMatchObject({ kind: 'rejected' });
+    // Another field may have the same number.
+    const beside = mappingOf(`import: products
+columns: { handle: Handle, title: Title, sku: Sku, price: Price, size: Size }
+product: { url: handle, title: title }
+options: { columns: { Content: '{size} ml' } }
+variants: { sku: sku, pricing: { price: price } }`);
+    expect(await mapOne(beside, { ...all, Sku: '250' }, 'Size', '250', '0" ml"')).toMatchObject({
+      kind: 'record',
+    });
+    const asNumber = mappingOf(`import: products
+columns: { handle: Handle, title: Title, price: Price, size: Size }
+product: { url: handle, title: title }
+options: { columns: { Content: [size, number] } }
+variants: { pricing: { price: price } }`);
+    expect(await mapOne(asNumber, all, 'Size', '10.00', '0.00" ml"')).toMatchObject({ kind: 'rejected' });
     // Each is named: the rejects file marks those.
     const cells = Object.values({ ...PRODUCT, Sku: '7', Size: '250' });
     const marks = { 3: shownMark('"T"0'), 4: shownMark('0" ml"') };
