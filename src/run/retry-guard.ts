@@ -8,7 +8,7 @@ import type { CorrectedRejects } from '../rejects/corrected-rejects.ts';
 import { REFUSALS, refusedCellWords } from '../rejects/judge-cell.ts';
 import type { RejectedKey } from '../rejects/rejects-file.ts';
 import { sealedFile } from '../state/artifacts.ts';
-import type { Ledger } from '../state/state.ts';
+import { IN_DOUBT, type Ledger, type LedgerMark } from '../state/state.ts';
 import type { OwnDoubts } from './own-doubts.ts';
 
 const rejectedKey = z.tuple([z.string(), z.string()]) satisfies z.ZodType<RejectedKey>;
@@ -107,7 +107,7 @@ export async function* guardRetry(
   const judge = (
     item: Item,
     key: string,
-    isAcknowledged: boolean,
+    mark: LedgerMark | undefined,
     since: 'written' | 'in-doubt' | undefined,
   ): Verdict => {
     const { spans } = item;
@@ -118,7 +118,7 @@ export async function* guardRetry(
         ? spans.every((span) => within(keyless, [span]) !== undefined)
         : within(keyless, spans) !== undefined;
       familiar ||= hadNoKey;
-      if (!hadNoKey || (isAcknowledged && !isUpdate)) {
+      if (!hadNoKey || (mark !== undefined && !isUpdate)) {
         strange += 1;
         return { kind: 'rejected', key: hadNoKey ? null : key, reason: notRejected(guard, spans) };
       }
@@ -127,7 +127,9 @@ export async function* guardRetry(
     }
     const isOlder = isLatest && (before === undefined || !isUpdate);
     if (since === 'written' && !isOlder) return { kind: 'skipped', key, reason: writtenSince(guard, spans) };
-    if (since === 'in-doubt') return { kind: 'rejected', key, reason: inDoubtSince(guard, spans) };
+    // What an update may have written is not known, and would be sent as it was before.
+    if (since === 'in-doubt' || (since === 'written' && mark?.fingerprint === IN_DOUBT))
+      return { kind: 'rejected', key, reason: inDoubtSince(guard, spans) };
     const cell = within(refused, spans);
     if (cell === undefined || item.kind === 'rejected') return { kind: 'passed' };
     const { code, message, line, column } = cell;
@@ -155,8 +157,7 @@ export async function* guardRetry(
           item.key === null ? within(keyless, item.spans) !== undefined : positionOf(item.key) !== undefined;
         return item;
       }
-      const isAcknowledged = marks.next().value !== undefined;
-      const verdict = judge(item, item.key, isAcknowledged, since(item.key));
+      const verdict = judge(item, item.key, marks.next().value, since(item.key));
       if (verdict.kind === 'passed') return item;
       const { rows, spans } = item;
       return { ...verdict, rows, spans };

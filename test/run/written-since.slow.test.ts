@@ -152,6 +152,24 @@ function suite(openRedis: () => Promise<Redis | undefined>): void {
     expect([shop.priceOf('lamp-1'), shop.priceOf('lamp-2')]).toEqual([50, 77]);
   });
 
+  it('is in doubt for a retry where an update of kept fields got no answer', async () => {
+    await using redis = await openRedis();
+    await using shop = await openTwoJobs(redis, 60);
+    const catalog = `${FILES['jobs/catalog.yaml']}keep: [variants.quantity]\n`;
+    await shop.workspace.write('jobs/catalog.yaml', catalog);
+    await shop.catalogSends({});
+    const { run, rejectsFile } = await shop.catalogSends({ 'lamp-1': -1 });
+    const file = join(shop.workspace.dir, String(rejectsFile));
+    await writeFile(file, (await readFile(file, 'utf8')).replaceAll('tbc', '77'));
+    await shop.workspace.write('stock.csv', 'SKU,Qty\nlamp-1,2\n');
+    const before = shop.store.figures().requests;
+    const dying = shop.workspace.start('run', 'stock');
+    await until(() => shop.store.figures().requests > before);
+    dying.process.kill('SIGKILL');
+    await dying.ended;
+    expect(await shop.run('retry', String(run))).toMatchObject({ code: 3, applied: 0, rejected: 1 });
+  });
+
   it('is left out of a retry where the other run was planned before the rejected one', async () => {
     await using redis = await openRedis();
     await using shop = await openTwoJobs(redis);
