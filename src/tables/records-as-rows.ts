@@ -22,6 +22,8 @@ function newRow() {
   return {
     /** Several values of one column share a cell, one per line. */
     cells: [] as string[],
+    /** How many values each cell has. */
+    filled: [] as number[],
     /** How many objects each path has had. */
     counts: new Map<string, number>(),
     /** By path, the values of each column. */
@@ -29,21 +31,12 @@ function newRow() {
   };
 }
 
-/**
- * The cell of a column whose values do not stand in all objects, or have several lines: it has as many lines as there are objects, so that
- * values of one object stand in the same line. One value keeps its line breaks, below so many blank lines that no other cell has as many.
- */
+/** As many lines as there are objects, with each value in the line of its object. */
 function inPlaces(values: PlacedValues, count: number) {
-  const [[, first] = [0, '']] = values;
-  if (values.length === 1 && first.includes('\n')) return '\n'.repeat(count) + first;
   const lines = Array.from({ length: count }, () => '');
   for (const [place, value] of values) {
-    const line = value
-      .split('\n')
-      .map((part) => part.trim())
-      .join(' ');
-    if (lines[place] === '') lines[place] = line;
-    else lines.push(line);
+    const parts = value.split('\n').map((part) => part.trim());
+    lines[place] = parts.join(' ');
   }
   return lines.join('\n');
 }
@@ -72,7 +65,7 @@ export function recordsAsRows(file: LimitedTable) {
   let count = 0;
 
   /** Where a blank value or a line break would part values that belong together, their cells have a line for each object. */
-  const alignValues = ({ cells, counts, objects }: ReturnType<typeof newRow>) => {
+  const alignValues = ({ cells, filled, counts, objects }: ReturnType<typeof newRow>) => {
     for (const [path, placed] of objects) {
       const all = counts.get(path) ?? 0;
       if (all < 2 || placed.size < 2) continue;
@@ -84,7 +77,12 @@ export function recordsAsRows(file: LimitedTable) {
           continue;
         characters += all;
         refuseRowBytes(file, characters, count + 1);
-        cells[column] = inPlaces(values, all);
+        // Where an object has several, or values are in no object, or the only one has lines, it stays below more lines than others have.
+        const isApart =
+          filled[column] !== values.length ||
+          values.some(([place], at) => place === values[at - 1]?.[0]) ||
+          (values.length === 1 && values[0]?.[1].includes('\n'));
+        cells[column] = isApart ? '\n'.repeat(all) + cells[column] : inPlaces(values, all);
       }
     }
   };
@@ -147,6 +145,7 @@ export function recordsAsRows(file: LimitedTable) {
       const before = into.cells[column] ?? '';
       const text = before === '' ? value : `${before}\n${value}`;
       into.cells[column] = text;
+      into.filled[column] = (into.filled[column] ?? 0) + 1;
       characters += value.length;
       if (open === undefined) repeated += value.length;
       if (text.length > limits.cellBytes) throw tableLimitError(file, 'cellBytes', { line, column: path });

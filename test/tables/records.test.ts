@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rowPlace } from '../../src/model/row.ts';
 import { CsvError, SourceError } from '../../src/model/storeferry-error.ts';
@@ -440,6 +441,53 @@ describe('text beside elements', () => {
       'd.a': 'see <u>this</u>',
       'd.a.u': 'this',
     });
+  });
+
+  it('loses no value that is beside objects of its path', async () => {
+    const item = '<d><p>One <b>two</b></p><p>three</p></d><a n="x">1</a><a n="y"/><a>2</a>';
+    const cells = await cellsOf(`<item>${item}</item>`);
+    expect(cells).toMatchObject({ 'a@n': 'x\ny\n', a: '1\n\n2', 'd.p.b': 'two\n' });
+    expect(cells['d.p']?.trim()).toBe('One <b>two</b>\nthree');
+  });
+
+  it('loses no value, and changes no order, whatever lists are in lists', async () => {
+    interface Element {
+      readonly name: string;
+      readonly id: string | null;
+      readonly content: string | readonly Element[];
+    }
+    const { element } = fc.letrec<{ element: Element }>((tie) => ({
+      element: fc.record({
+        name: fc.constantFrom('q1', 'q2'),
+        id: fc.option(fc.constantFrom('x', 'y'), { nil: null }),
+        content: fc.oneof(
+          { depthSize: 'small' },
+          fc.constantFrom('', '1', '2', '3\n4'),
+          fc.array(tie('element'), { minLength: 1, maxLength: 4 }),
+        ),
+      }),
+    }));
+    const written = ({ name, id, content }: Element): string =>
+      `<${name}${id === null ? '' : ` id="${id}"`}>${typeof content === 'string' ? content : content.map(written).join('')}</${name}>`;
+    const words = (text = '') => text.split(/\s+/).filter((word) => word !== '');
+    const collect = ({ name, id, content }: Element, within: string, into: Map<string, string[]>) => {
+      const path = `${within}${name}`;
+      const add = (column: string, text: string) =>
+        into.set(column, [...(into.get(column) ?? []), ...words(text)]);
+      if (id !== null) add(`${path}@id`, id);
+      if (typeof content === 'string') add(path, content);
+      else for (const one of content) collect(one, `${path}.`, into);
+      return into;
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(element, { minLength: 1, maxLength: 5 }), async (all) => {
+        const cells = await cellsOf(`<item>${all.map(written).join('')}</item>`);
+        const expected = all.reduce((into, one) => collect(one, '', into), new Map<string, string[]>());
+        for (const [column, values] of expected)
+          expect([column, words(cells[column])]).toEqual([column, values]);
+      }),
+      { numRuns: 200 },
+    );
   });
 
   it('is one value, too, where all of its text is in markup', async () => {
