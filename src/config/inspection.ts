@@ -193,9 +193,10 @@ export function inspectFiles(
   /** No line of an export says which store it is of. */
   function checkDestination(name: string): RelationProblem[] {
     const own = exportOf(name);
+    if (own === undefined) return [];
     const other = files.jobNames.find((one) => {
       const found = exportOf(one);
-      return own !== undefined && found?.place === own.place && found.store !== own.store;
+      return found?.place === own.place && found.store !== own.store;
     });
     if (other === undefined) return [];
     const message = `the job ${other} exports another store to the same place: the two would be mixed, or replace each other; name another file or table`;

@@ -360,25 +360,22 @@ export function compileDamageCheck(scope: Scope) {
             const saysDate = (field: string) =>
               OF_DATES.test(column ?? '') || (field === 'options' && hasOptionOfDates(rows));
             const treatedAs = (wanted: Treatment) =>
-              fields.find((field) => treatment(field, saysDate, cell) === wanted);
+              fields.filter((field) => treatment(field, saysDate, cell) === wanted);
             const refusing = treatedAs('refuse');
-            if (refusing !== undefined) {
+            if (refusing.length > 0) {
               const message = `${quote(printed(cell.trim()))} ${explanation}`;
               const reason: Reason = withoutUndefined({ code, message, line: row.line, column });
               const text = row.cells[slot]?.trim() ?? '';
-              if (code === SHOWN_OTHERWISE && refusing !== 'match' && !text.includes(SHOWN_AS)) {
-                const refused = fields.filter((field) => treatment(field, saysDate, cell) === 'refuse');
-                shown.push({ text, fields: refused, reason });
+              if (code === SHOWN_OTHERWISE && refusing[0] !== 'match' && !text.includes(SHOWN_AS)) {
+                shown.push({ text, fields: refusing, reason });
                 continue;
               }
-              keyIsKnown &&= !fields.some(
-                (field) => KEYS.has(field) && treatment(field, saysDate, cell) === 'refuse',
-              );
+              keyIsKnown &&= !refusing.some((field) => KEYS.has(field));
               if (faults.length >= MAX_FAULTS) continue;
               faults.push(reason);
               continue;
             }
-            const noted = treatedAs('note');
+            const [noted] = treatedAs('note');
             if (noted !== undefined) {
               notes.push(`${noted}: ${note}`);
               cleaned.set(row, withoutControls(cleaned.get(row) ?? row, slot));

@@ -361,15 +361,16 @@ export class RecordComparer {
     { sentBefore }: UpdateOptions,
   ): Promise<readonly (Observation | undefined)[]> {
     const found = records.map(({ key, acknowledged, record, observation }) => {
-      const [before, source] = [objectIn(acknowledged), objectIn(record.body)];
-      const beside = Object.keys(observation?.edited ?? {}).filter((name) => !Object.hasOwn(before, name));
-      return { key, observation, source, beside };
+      const edited = Object.keys(observation?.edited ?? {});
+      const before = edited.length === 0 ? {} : objectIn(acknowledged);
+      return { key, observation, record, beside: edited.filter((name) => !Object.hasOwn(before, name)) };
     });
     const asked = found.filter(({ beside }) => beside.length > 0).map(({ key }) => key);
     const sent = asked.length === 0 ? [] : ((await sentBefore?.(asked)) ?? []);
     const bodies = new Map(asked.map((key, index) => [key, sent[index]?.map(objectIn) ?? []]));
-    return found.map(({ key, observation, source, beside }) => {
+    return found.map(({ key, observation, record, beside }) => {
       if (observation === undefined || beside.length === 0) return observation;
+      const source = objectIn(record.body);
       const edits = Object.entries(observation.edited).filter(
         ([name, { value }]) =>
           !beside.includes(name) ||

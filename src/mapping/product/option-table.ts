@@ -118,11 +118,11 @@ function listReader(
           'the variant has a value for an option without a name',
           row.line,
         );
-      const chosen = pairs.filter(([, value]) => value !== '');
-      if (new Set(chosen.map(([name]) => name)).size < chosen.length) {
+      const filled = pairs.filter(([, value]) => value !== '');
+      if (new Set(filled.map(([name]) => name)).size < filled.length) {
         return refuse('option-repeated', 'the variant has two values for one option', row.line);
       }
-      return new Map(chosen);
+      return new Map(filled);
     });
     return tableOf(chosen, variants);
   };

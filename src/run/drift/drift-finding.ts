@@ -194,6 +194,7 @@ export async function noteFindings(context: RunContext, { run, store, lock, acce
       const record = records[index];
       if (record === undefined || record.mark.fingerprint === IN_DOUBT) return [];
       const { altered, edited } = record.observation;
+      const body: object = JSON.parse(record.body);
       const found = Object.entries(finding.values).map(([field, value]): [string, StoreEdit] => {
         const known = edited[field];
         const isKnown = known !== undefined && isDeepStrictEqual(known.value, value);
@@ -202,7 +203,7 @@ export async function noteFindings(context: RunContext, { run, store, lock, acce
       });
       // What was found before and is found no more is as the ledger has it; what it does not have is not compared.
       const accepted = Object.entries(edited).filter(
-        ([field, edit]) => edit.accepted === true || !Object.hasOwn(JSON.parse(record.body), field),
+        ([field, edit]) => edit.accepted === true || !Object.hasOwn(body, field),
       );
       const newer = Object.entries(edited).filter(([, { since }]) => since > comparedAt);
       const now = Object.fromEntries([...accepted, ...found, ...newer]);
